@@ -1,0 +1,87 @@
+"""Every setting of the service, read from the environment.
+
+``DATABASE_URL`` stands alone; the rest begin with ``FOURFOLD_``, nested groups are joined by ``__``
+(``FOURFOLD_SEARCH__DEADLINE_MS``). The README's table is tested against these classes.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BaseModel, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from app.domain.errors import ConfigurationError
+
+
+class SearchSettings(BaseModel):
+    """Deadlines and bounds of the read path."""
+
+    deadline_ms: int = Field(default=2_000, ge=50, le=10_000, description="deadline of a search when the request names none")
+    max_deadline_ms: int = Field(default=10_000, ge=50, description="the longest deadline a request may ask for")
+    retriever_deadline_ms: int = Field(default=1_000, ge=20, description="deadline of one retriever; the others still answer")
+    admission_ms: int = Field(default=250, ge=0, description="how long a search waits for a free place before 503")
+    concurrency: int = Field(default=8, ge=1, description="searches answered at the same time; each may hold four connections")
+    unindexed_scan_chunks: int = Field(
+        50_000, ge=0, description="the largest scope, in chunks, in which a pattern without any trigram is looked for"
+    )
+
+
+class IndexSettings(BaseModel):
+    """Bounds of the write path."""
+
+    parse_seconds: float = Field(default=5.0, gt=0, description="CPU seconds a parser may spend on one file before it is killed")
+    parse_processes: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1, description="parser processes")
+    max_parse_bytes: int = Field(default=2_000_000, ge=1, description="larger files are searchable as text but not parsed")
+    max_file_bytes: int = Field(default=50_000_000, ge=1, description="larger files are skipped and reported")
+    chunk_lines: int = Field(default=40, ge=5, description="lines in a chunk at most")
+    chunk_bytes: int = Field(default=1_500, ge=200, description="bytes in a chunk at most; a longer line is a chunk of its own")
+    grace_seconds: float = Field(default=60.0, ge=0, description="how long a replaced generation stays readable")
+    poll_seconds: float = Field(default=30.0, gt=0, description="how often the worker looks whether a local repository moved on")
+
+
+class Settings(BaseSettings):
+    """The service's settings; build it with ``load_settings``."""
+
+    model_config = SettingsConfigDict(env_prefix="FOURFOLD_", env_nested_delimiter="__", extra="ignore")
+
+    database_url: SecretStr | None = Field(
+        None,
+        validation_alias=AliasChoices("DATABASE_URL", "database_url"),
+        description="PostgreSQL to use, and no other; unset: an embedded server",
+    )
+    state_dir: Path | None = Field(
+        default=None, description="where the embedded database and run files live; unset: chosen by platform and user"
+    )
+    host: str = Field(default="127.0.0.1", description="address the service binds to")
+    port: int = Field(default=8000, ge=0, le=65535, description="port the service binds to")
+    allowed_roots: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (), description="directories, separated by ':', under which local repositories may lie; unset: anywhere on loopback, nowhere else"
+    )
+    embedder: Literal["minilm", "none"] = Field(default="minilm", description="the embedder: minilm, or none (no semantic search)")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="least level that is logged")
+    log_format: Literal["json", "console"] = Field(default="console", description="log lines as JSON or for people")
+    search: SearchSettings = Field(default_factory=SearchSettings, description="read path")
+    index: IndexSettings = Field(default_factory=IndexSettings, description="write path")
+
+    @field_validator("allowed_roots", mode="before")
+    @classmethod
+    def _split_roots(cls, value: object) -> object:
+        return tuple(Path(part) for part in value.split(os.pathsep) if part) if isinstance(value, str) else value
+
+
+def load_settings() -> Settings:
+    """Read the environment; raises ConfigurationError naming each setting that is wrong."""
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        lines = [f"{_setting_name(item['loc'])}: {item['msg']}" for item in error.errors()]
+        raise ConfigurationError("invalid settings: " + "; ".join(lines)) from None
+    return settings
+
+
+def _setting_name(location: tuple[int | str, ...]) -> str:
+    name = "__".join(str(part) for part in location).upper()
+    return name if name == "DATABASE_URL" else f"FOURFOLD_{name}"

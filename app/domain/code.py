@@ -1,0 +1,188 @@
+"""What is read out of source files: symbols, references, imports, chunks.
+
+Lines are 1-based and inclusive; columns are 0-based code points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SymbolKind(StrEnum):
+    """What a definition defines. ``is_type`` and ``is_callable`` group the kinds for ranking."""
+
+    MODULE = "module"
+    NAMESPACE = "namespace"
+    CLASS = "class"
+    INTERFACE = "interface"
+    STRUCT = "struct"
+    ENUM = "enum"
+    UNION = "union"
+    TRAIT = "trait"
+    IMPL = "impl"
+    TYPE = "type"
+    FUNCTION = "function"
+    METHOD = "method"
+    CONSTRUCTOR = "constructor"
+    MACRO = "macro"
+    PROPERTY = "property"
+    FIELD = "field"
+    CONSTANT = "constant"
+    VARIABLE = "variable"
+    ENUM_MEMBER = "enum_member"
+
+    @property
+    def is_type(self) -> bool:
+        return self in _TYPES
+
+    @property
+    def is_callable(self) -> bool:
+        return self in _CALLABLES
+
+
+_TYPES = frozenset(
+    {
+        SymbolKind.MODULE,
+        SymbolKind.NAMESPACE,
+        SymbolKind.CLASS,
+        SymbolKind.INTERFACE,
+        SymbolKind.STRUCT,
+        SymbolKind.ENUM,
+        SymbolKind.UNION,
+        SymbolKind.TRAIT,
+        SymbolKind.IMPL,
+        SymbolKind.TYPE,
+    }
+)
+_CALLABLES = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD, SymbolKind.CONSTRUCTOR, SymbolKind.MACRO, SymbolKind.PROPERTY})
+
+
+class ReferenceKind(StrEnum):
+    """How a name is used where it is mentioned."""
+
+    CALL = "call"
+    INHERIT = "inherit"
+    DECORATE = "decorate"
+    TYPE = "type"
+    READ = "read"
+
+
+class EdgeKind(StrEnum):
+    """How the source symbol of an edge depends on its target."""
+
+    CALLS = "calls"
+    IMPORTS = "imports"
+    INHERITS = "inherits"
+    OVERRIDES = "overrides"
+    REFERENCES = "references"
+    DECORATES = "decorates"
+    INSTANTIATES = "instantiates"
+
+
+class EdgeClass(StrEnum):
+    """How far an edge can be trusted: same scope or resolved import; unique name with evidence; name only."""
+
+    EXACT = "exact"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+class PathClass(StrEnum):
+    """What a path says about the file; decides the demotion (1-search.md, "Weighted reciprocal rank fusion")."""
+
+    SOURCE = "source"
+    TEST = "test"
+    EXAMPLE = "example"
+    DOCUMENTATION = "documentation"
+    CONFIGURATION = "configuration"
+    VENDOR = "vendor"
+    GENERATED = "generated"
+
+
+class Outcome(StrEnum):
+    """What became of a file: parsed and searchable in full, searchable as text and by meaning only, or not searchable."""
+
+    INDEXED = "indexed"
+    TEXT_ONLY = "text_only"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One definition. ``qualified`` is the dotted path inside the file (``Flask.route``), without anything path-derived.
+
+    ``container`` is the index of the enclosing symbol in the same file's list, which is ordered by position.
+    """
+
+    name: str
+    qualified: str
+    kind: SymbolKind
+    start_line: int
+    end_line: int
+    name_line: int
+    name_column: int
+    signature: str
+    doc: str
+    exported: bool
+    container: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One use of a name. ``receiver`` is the text before the last dot (``self``, ``app.config``), None for a bare name.
+
+    ``enclosing`` is the index of the innermost symbol around it, None at the file's top level.
+    """
+
+    name: str
+    kind: ReferenceKind
+    line: int
+    column: int
+    receiver: str | None
+    enclosing: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One name a file brings in.
+
+    ``module`` is written as in the source (``..models``, ``./util``, ``crate::net``, ``<stdio.h>``); ``name`` is the imported
+    member, ``*`` for all of them, None for the module itself; ``local`` is the name it is known by in this file.
+    """
+
+    module: str
+    name: str | None
+    local: str | None
+    line: int
+    reexport: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """All that the syntax tree of one file told; empty for a file without a parser."""
+
+    symbols: tuple[Symbol, ...] = ()
+    references: tuple[Reference, ...] = ()
+    imports: tuple[Import, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A run of whole lines. The chunks of a file cover every line exactly once, in order."""
+
+    start_line: int
+    end_line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A resolved dependency. Ends are symbol ids (see ``symbol_id``); the site is where the source file says so."""
+
+    source: int
+    target: int
+    kind: EdgeKind
+    edge_class: EdgeClass
+    file_id: int
+    line: int

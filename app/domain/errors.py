@@ -1,0 +1,108 @@
+"""Every error a caller can meet.
+
+    FourfoldError                 500  internal
+    ├── InvalidRequest            422  invalid_request          names the field
+    ├── QueryNotServable          422  query_not_servable       the query cannot be answered within bounds, with the reason
+    ├── NotFound                  404  not_found
+    │   ├── RepositoryNotFound    404  repository_not_found
+    │   └── JobNotFound           404  job_not_found
+    ├── Conflict                  409  conflict
+    ├── NotIndexed                425  not_indexed              with Retry-After
+    ├── CursorExpired             410  cursor_expired
+    ├── Overloaded                503  overloaded               with Retry-After
+    ├── StoreUnavailable          503  store_unavailable        with Retry-After
+    └── ConfigurationError        500  configuration            the service cannot start like this; the message says what to do
+
+The docstring is the default message; ``code`` is the stable end of the problem's ``type``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class FourfoldError(Exception):
+    """Something went wrong inside the service."""
+
+    code: ClassVar[str] = "internal"
+    status: ClassVar[int] = 500
+
+    def __init__(self, message: str | None = None, *, field: str | None = None, retry_after: int | None = None) -> None:
+        self.message = message or (type(self).__doc__ or "").strip()
+        self.field = field
+        self.retry_after = retry_after
+        super().__init__(self.message)
+
+
+class InvalidRequest(FourfoldError):
+    """A field of the request is not valid."""
+
+    code = "invalid_request"
+    status = 422
+
+
+class QueryNotServable(FourfoldError):
+    """The query cannot be answered within the service's bounds."""
+
+    code = "query_not_servable"
+    status = 422
+
+
+class NotFound(FourfoldError):
+    """There is no such thing."""
+
+    code = "not_found"
+    status = 404
+
+
+class RepositoryNotFound(NotFound):
+    """There is no repository of that name."""
+
+    code = "repository_not_found"
+
+
+class JobNotFound(NotFound):
+    """There is no job with that id."""
+
+    code = "job_not_found"
+
+
+class Conflict(FourfoldError):
+    """The request contradicts what is stored."""
+
+    code = "conflict"
+    status = 409
+
+
+class NotIndexed(FourfoldError):
+    """The repository has not been indexed yet."""
+
+    code = "not_indexed"
+    status = 425
+
+
+class CursorExpired(FourfoldError):
+    """The index that this cursor was made on is gone; ask again without the cursor."""
+
+    code = "cursor_expired"
+    status = 410
+
+
+class Overloaded(FourfoldError):
+    """The service is answering as many searches as it can."""
+
+    code = "overloaded"
+    status = 503
+
+
+class StoreUnavailable(FourfoldError):
+    """The database cannot be reached."""
+
+    code = "store_unavailable"
+    status = 503
+
+
+class ConfigurationError(FourfoldError):
+    """The service cannot start with these settings."""
+
+    code = "configuration"

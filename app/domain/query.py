@@ -1,0 +1,157 @@
+"""What is asked: the request, its classification and the index it is answered from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class Modality(StrEnum):
+    """The four ways to find code."""
+
+    SEMANTIC = "semantic"
+    TEXT = "text"
+    STRUCTURAL = "structural"
+    GRAPH = "graph"
+
+
+class Intent(StrEnum):
+    """What a question wants."""
+
+    FIND_DEFINITION = "find_definition"
+    FIND_REFERENCES = "find_references"
+    UNDERSTAND_CODE = "understand_code"
+    FIND_SIMILAR = "find_similar"
+    IMPACT_ANALYSIS = "impact_analysis"
+    EXACT_MATCH = "exact_match"
+
+
+class Preset(StrEnum):
+    """How much work a search may do."""
+
+    QUICK = "quick"
+    BALANCED = "balanced"
+    THOROUGH = "thorough"
+
+
+class Strategy(StrEnum):
+    """How the answer's list came about."""
+
+    SINGLE = "single"
+    DIRECT = "direct"
+    WEIGHTED_RRF = "weighted_rrf"
+
+
+class Dedupe(StrEnum):
+    """One result per file, one per distinct content, or every chunk."""
+
+    FILE = "file"
+    CONTENT = "content"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """The classifier's reading of a query. ``operands`` are in order of importance; retrievers get the first."""
+
+    intent: Intent
+    confidence: float
+    rule: str
+    operands: tuple[str, ...] = ()
+    operand_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a result must satisfy. Globs are git's; a leading ``!`` excludes. ``include_*`` lift the demotion of a class."""
+
+    languages: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    include_tests: bool = False
+    include_docs: bool = False
+    include_vendor: bool = False
+    case: bool = False
+    regex: bool = False
+    word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search as the caller asked for it, already validated."""
+
+    query: str
+    repositories: tuple[str, ...] = ()
+    preset: Preset = Preset.BALANCED
+    modalities: tuple[Modality, ...] = ()
+    literal: bool = False
+    filters: Filters = field(default_factory=Filters)
+    limit: int = 10
+    cursor: str | None = None
+    dedupe: Dedupe = Dedupe.FILE
+    snippet_lines: int | None = None
+    max_bytes: int | None = None
+    timeout_ms: int | None = None
+    explain: bool = False
+    rescore: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One published generation of one branch of one repository; every read of an answer is bound to it.
+
+    ``chunks`` and ``files`` are the counts that BM25 and file-level rarity need.
+    """
+
+    repository_id: int
+    repository: str
+    branch_id: int
+    generation: int
+    revision: str
+    indexed_at: datetime
+    stale: bool
+    files: int
+    skipped: int
+    chunks: int
+    embeddings_pending: int
+    files_by_outcome: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where an answer comes from: the snapshots, resolved once per request."""
+
+    snapshots: tuple[Snapshot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """The words of a question, analysed (7-ranking.md, "Query").
+
+    ``terms`` → weight feed BM25 (stems, joined wholes, CJK bigrams); ``words`` are the stems alone; ``identifiers`` are names
+    as written with their last segment; ``wholes`` are joined lower-case compounds.
+    """
+
+    single: bool
+    terms: Mapping[str, float]
+    words: tuple[str, ...]
+    identifiers: tuple[tuple[str, str], ...]
+    wholes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalQuery:
+    """What a retriever is handed: the same for all four."""
+
+    text: str
+    classification: Classification
+    terms: QueryTerms
+    filters: Filters
+    scope: Scope
+    limit: int
+    literal: str | None
+    deadline_ms: int
+    every_match: bool = False

@@ -1,0 +1,226 @@
+"""What comes back: hits of retrievers, fused files, results with their evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.domain.code import PathClass
+from app.domain.query import Classification, Filters, Modality, Preset, Scope, Strategy
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FileKey:
+    """The identity over which evidence adds up."""
+
+    repository_id: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why a retriever returned a chunk. Only the fields that the modality knows are set."""
+
+    modality: Modality
+    score: float
+    relation: str | None = None
+    edge_class: str | None = None
+    line: int | None = None
+    distance: int | None = None
+    symbol: str | None = None
+    fuzzy: bool = False
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkHit:
+    """One chunk found by one retriever, with the lines it matched."""
+
+    chunk_id: int
+    score: float
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileHit:
+    """One file in a retriever's list: its chunks, best first, and the raw features that rescoring reads."""
+
+    key: FileKey
+    file_id: int
+    language: str | None
+    path_class: PathClass
+    score: float
+    chunks: tuple[ChunkHit, ...]
+    features: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedList:
+    """What one retriever hands over: files best first. ``complete`` is false when more matched than were read."""
+
+    modality: Modality
+    files: tuple[FileHit, ...]
+    took_ms: float = 0.0
+    complete: bool = True
+    total_files: int | None = None
+    total_lines: int | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Degradation:
+    """A retriever that failed or ran out of time; the others still answer."""
+
+    modality: Modality
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """One modality's part in a file's fused score: ``weight / (k + rank + 1) × boost``."""
+
+    modality: Modality
+    rank: int
+    weight: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file on its way through fusion, boost, demotion and de-duplication. ``chunks`` are best first."""
+
+    key: FileKey
+    file_id: int
+    language: str | None
+    path_class: PathClass
+    score: float
+    chunks: tuple[ChunkHit, ...]
+    contributions: tuple[Contribution, ...] = ()
+    centrality: float = 0.0
+    boost: float = 1.0
+    demotion: float = 1.0
+    demotion_reason: str | None = None
+    features: Mapping[str, float] = field(default_factory=dict)
+    rescored: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkText:
+    """A chunk as stored, for display. ``symbol`` is the definition the chunk shows best."""
+
+    repository_id: int
+    chunk_id: int
+    file_id: int
+    start_line: int
+    end_line: int
+    text: str
+    symbol: SymbolSummary | None
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolSummary:
+    """The definition a result shows. ``id`` is stable over re-indexing (16 hex digits)."""
+
+    id: str
+    name: str
+    qualified: str
+    kind: str
+    signature: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """A matched span: 1-based line; start and end are 0-based, half-open, in code points of that line."""
+
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineSpan:
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One entry of the answer."""
+
+    repository: str
+    revision: str
+    path: str
+    language: str | None
+    path_class: PathClass
+    start_line: int
+    end_line: int
+    symbol: SymbolSummary | None
+    snippet: str
+    snippet_start_line: int
+    snippet_truncated: bool
+    highlights: tuple[Highlight, ...]
+    score: float
+    evidence: tuple[Evidence, ...]
+    more_in_file: tuple[LineSpan, ...]
+    explanation: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModalityRun:
+    """What one retriever did for this answer."""
+
+    modality: Modality
+    weight: float
+    hits: int
+    took_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """How the answer was found."""
+
+    classification: Classification
+    strategy: Strategy
+    preset: Preset
+    modalities: tuple[ModalityRun, ...]
+    fallback_from: Strategy | None = None
+    rescored: bool = False
+    degraded: tuple[Degradation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """How many results there are before paging; ``exact`` is false when that is a lower bound."""
+
+    results: int
+    lines: int | None
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A warning of the answer: a stable code and a sentence for people."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """The whole answer; the HTTP and CLI layers only render it."""
+
+    query: str
+    text: str
+    filters: Filters
+    routing: Routing
+    results: tuple[SearchResult, ...]
+    total: Total
+    relevance: str
+    partial: bool
+    next_cursor: str | None
+    scope: Scope
+    warnings: tuple[Notice, ...]
+    absence: Mapping[str, object] | None
+    took_ms: float

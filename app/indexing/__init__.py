@@ -1,0 +1,1 @@
+"""The write path: one stage per module, in the order of ``pipeline.py``."""

@@ -1,0 +1,111 @@
+"""The seams: what the read path and the entry points need, without saying who provides it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.domain.index import Job, Repository, RepositorySource
+from app.domain.query import Modality, RetrievalQuery, Scope
+from app.domain.ranking import ChunkText, FileKey, RankedList
+
+
+class Retriever(Protocol):
+    """Finds files for one modality. Owns a connection while it runs; bound by ``RetrievalQuery.deadline_ms``.
+
+    Raises StoreUnavailable when the database is gone, TimeoutError at the deadline; QueryNotServable passes to the caller.
+    """
+
+    @property
+    def modality(self) -> Modality: ...
+
+    async def retrieve(self, query: RetrievalQuery) -> RankedList: ...
+
+
+class SnapshotStore(Protocol):
+    """Resolves repository names to published generations, once per request."""
+
+    async def resolve(self, repositories: Sequence[str]) -> Scope:
+        """All repositories when ``repositories`` is empty; raises RepositoryNotFound, NotIndexed (named but never published)."""
+        ...
+
+    async def resolve_pinned(self, generations: Mapping[int, int]) -> Scope:
+        """The snapshots that a cursor was made on (repository id → generation); raises CursorExpired."""
+        ...
+
+
+class ChunkStore(Protocol):
+    """Reads chunks for boosting and display."""
+
+    async def centralities(self, scope: Scope, chunks: Sequence[tuple[FileKey, int]]) -> Mapping[tuple[int, int], float]:
+        """(repository_id, chunk_id) → the highest PageRank of the symbols defined in it; absent means 0."""
+        ...
+
+    async def load(self, scope: Scope, chunks: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ChunkText]:
+        """(repository_id, chunk_id) → the chunk as stored."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns text into bits. One object per process; methods are blocking and safe to call from a thread."""
+
+    @property
+    def name(self) -> str:
+        """Stable identity of model, version and projection; the key of a vector set."""
+        ...
+
+    @property
+    def bits(self) -> int: ...
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.uint8]:
+        """Packed bits, shape (n, bits / 8), most significant bit first, as PostgreSQL's ``bit(n)`` has them."""
+        ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The query's projected vector, shape (bits,), unit length; its signs are the bits to search with."""
+        ...
+
+
+class RepositoryStore(Protocol):
+    """Creates, reads and deletes repositories."""
+
+    async def put(self, name: str, source: RepositorySource) -> tuple[Repository, bool]:
+        """Create or update; the flag is true when created. Raises Conflict when the name has another path."""
+        ...
+
+    async def get(self, name: str) -> Repository: ...
+
+    async def list(self) -> Sequence[Repository]: ...
+
+    async def delete(self, name: str) -> None: ...
+
+
+class JobStore(Protocol):
+    """The durable queue as its clients see it."""
+
+    async def enqueue(self, repository: str) -> tuple[Job, bool]:
+        """Queue an index run, or join the one that waits; the flag is true when it joined."""
+        ...
+
+    async def get(self, job_id: str) -> Job: ...
+
+    async def cancel(self, job_id: str) -> Job: ...
+
+    async def list(self, repository: str | None = None, limit: int = 50) -> Sequence[Job]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """The outcome of one readiness check."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+class HealthProbe(Protocol):
+    async def check(self) -> Sequence[Readiness]: ...

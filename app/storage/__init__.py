@@ -1,0 +1,1 @@
+"""PostgreSQL: tables, connections, generations, the writer, the queue, the embedded server."""

@@ -1,0 +1,281 @@
+"""The schema, as SQLAlchemy Core tables; ``migrations/versions`` creates it and a test compares the two.
+
+Every large table's key begins with ``repository_id`` (decision 10 of the architecture). Content (``file_version`` and what hangs
+on it) is written once per (path, bytes, extractor) and shared by branches and generations; ``file`` says which versions a
+branch shows from one generation to another (``from_gen <= g < to_gen``). See docs/decisions/0002-file-versions.md.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import sqlalchemy as sa
+from pgvector.sqlalchemy import BIT
+from sqlalchemy.dialects import postgresql as pg
+
+FOREVER: Final = 2_147_483_647
+"""``to_gen`` of a row that is still live."""
+
+BITS: Final = 1_024
+"""Width of every stored embedding, in bits."""
+
+metadata = sa.MetaData()
+
+
+def _repository_id(*, primary_key: bool = True) -> sa.Column[int]:
+    return sa.Column(
+        "repository_id", sa.Integer, sa.ForeignKey("repository.id", ondelete="CASCADE"), primary_key=primary_key, autoincrement=False
+    )
+
+
+repository = sa.Table(
+    "repository",
+    metadata,
+    sa.Column("id", sa.Integer, sa.Identity(), primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("include", pg.ARRAY(sa.Text), nullable=False, server_default="{}"),
+    sa.Column("exclude", pg.ARRAY(sa.Text), nullable=False, server_default="{}"),
+    sa.Column("next_file_id", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("next_chunk_id", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("next_segment_id", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+)
+
+branch = sa.Table(
+    "branch",
+    metadata,
+    _repository_id(),
+    sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("ref", sa.Text, nullable=False),
+    sa.Column("current_gen", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("known_revision", sa.Text),
+    sa.Column("embeddings_pending", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("embeddings_failed", sa.Integer, nullable=False, server_default="0"),
+    sa.UniqueConstraint("repository_id", "ref"),
+)
+
+generation = sa.Table(
+    "generation",
+    metadata,
+    _repository_id(),
+    sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("generation", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("revision", sa.Text, nullable=False),
+    sa.Column("published_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    sa.Column("replaced_at", sa.DateTime(timezone=True)),
+    sa.Column("files", sa.Integer, nullable=False),
+    sa.Column("skipped", sa.Integer, nullable=False),
+    sa.Column("chunks", sa.Integer, nullable=False),
+    sa.Column("coverage", pg.JSONB, nullable=False),
+)
+
+file_version = sa.Table(
+    "file_version",
+    metadata,
+    _repository_id(),
+    sa.Column("file_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("sha256", pg.BYTEA, nullable=False),
+    sa.Column("extractor", sa.Text, nullable=False),
+    sa.Column("segment_id", sa.Integer, nullable=False),
+    sa.Column("language", sa.Text),
+    sa.Column("path_class", sa.Text, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text),
+    sa.Column("encoding", sa.Text),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
+    sa.Column("lines", sa.Integer, nullable=False),
+    sa.Column("name_words", pg.ARRAY(sa.Text), nullable=False),
+    sa.UniqueConstraint("repository_id", "path", "sha256", "extractor", name="file_version_content_key"),
+)
+
+file = sa.Table(
+    "file",
+    metadata,
+    _repository_id(),
+    sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("path", sa.Text, primary_key=True),
+    sa.Column("from_gen", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("to_gen", sa.Integer, nullable=False, server_default=str(FOREVER)),
+    sa.Column("file_id", sa.Integer, nullable=False),
+    sa.Column("language", sa.Text),
+    sa.Column("path_class", sa.Text, nullable=False),
+    sa.Index("file_version_live", "repository_id", "file_id", postgresql_include=["branch_id", "from_gen", "to_gen"]),
+)
+
+skipped_file = sa.Table(
+    "skipped_file",
+    metadata,
+    _repository_id(),
+    sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("path", sa.Text, primary_key=True),
+    sa.Column("from_gen", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("to_gen", sa.Integer, nullable=False, server_default=str(FOREVER)),
+    sa.Column("reason", sa.Text, nullable=False),
+)
+
+chunk = sa.Table(
+    "chunk",
+    metadata,
+    _repository_id(),
+    sa.Column("chunk_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("file_id", sa.Integer, nullable=False),
+    sa.Column("start_line", sa.Integer, nullable=False),
+    sa.Column("end_line", sa.Integer, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Index("chunk_file", "repository_id", "file_id", "start_line"),
+    sa.Index(
+        "chunk_text_trigrams",
+        "repository_id",
+        "text",
+        postgresql_using="gin",
+        postgresql_ops={"text": "gin_trgm_ops"},
+        postgresql_with={"gin_pending_list_limit": 16_384},
+    ),
+)
+
+symbol = sa.Table(
+    "symbol",
+    metadata,
+    _repository_id(),
+    sa.Column("file_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("ordinal", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("symbol_id", sa.BigInteger, nullable=False),
+    sa.Column("chunk_id", sa.Integer, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("lname", sa.Text, nullable=False),
+    sa.Column("qualified", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("container", sa.Integer),
+    sa.Column("start_line", sa.Integer, nullable=False),
+    sa.Column("end_line", sa.Integer, nullable=False),
+    sa.Column("name_line", sa.Integer, nullable=False),
+    sa.Column("signature", sa.Text, nullable=False),
+    sa.Column("doc", sa.Text, nullable=False),
+    sa.Column("exported", sa.Boolean, nullable=False),
+    sa.Column("words", pg.ARRAY(sa.Text), nullable=False),
+    sa.Index("symbol_lname", "repository_id", "lname"),
+    sa.Index("symbol_id", "repository_id", "symbol_id"),
+    sa.Index("symbol_chunk", "repository_id", "chunk_id"),
+    sa.Index("symbol_words", "repository_id", "words", postgresql_using="gin"),
+    sa.Index(
+        "symbol_name_trigrams",
+        "repository_id",
+        "name",
+        postgresql_using="gin",
+        postgresql_ops={"name": "gin_trgm_ops"},
+    ),
+)
+
+reference = sa.Table(
+    "reference",
+    metadata,
+    _repository_id(),
+    sa.Column("file_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("ordinal", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("line", sa.Integer, nullable=False),
+    sa.Column("column", sa.Integer, nullable=False),
+    sa.Column("receiver", sa.Text),
+    sa.Column("enclosing", sa.Integer),
+    sa.Index("reference_name", "repository_id", "name"),
+)
+
+import_ = sa.Table(
+    "import",
+    metadata,
+    _repository_id(),
+    sa.Column("file_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("ordinal", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("module", sa.Text, nullable=False),
+    sa.Column("name", sa.Text),
+    sa.Column("local", sa.Text),
+    sa.Column("line", sa.Integer, nullable=False),
+    sa.Column("reexport", sa.Boolean, nullable=False),
+)
+
+edge = sa.Table(
+    "edge",
+    metadata,
+    _repository_id(primary_key=False),
+    sa.Column("branch_id", sa.SmallInteger, nullable=False),
+    sa.Column("source", sa.BigInteger, nullable=False),
+    sa.Column("target", sa.BigInteger, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("class", sa.Text, nullable=False, key="edge_class"),
+    sa.Column("file_id", sa.Integer, nullable=False),
+    sa.Column("reference", sa.Integer),
+    sa.Column("line", sa.Integer, nullable=False),
+    sa.Column("from_gen", sa.Integer, nullable=False),
+    sa.Column("to_gen", sa.Integer, nullable=False, server_default=str(FOREVER)),
+    sa.Index("edge_target", "repository_id", "branch_id", "target", "kind"),
+    sa.Index("edge_source", "repository_id", "branch_id", "source", "kind"),
+    sa.Index("edge_file", "repository_id", "branch_id", "file_id"),
+)
+
+centrality = sa.Table(
+    "centrality",
+    metadata,
+    _repository_id(),
+    sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("symbol_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("from_gen", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("to_gen", sa.Integer, nullable=False, server_default=str(FOREVER)),
+    sa.Column("value", sa.REAL, nullable=False),
+)
+
+posting = sa.Table(
+    "posting",
+    metadata,
+    _repository_id(),
+    sa.Column("term", sa.Text, primary_key=True),
+    sa.Column("segment_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("files", sa.Integer, nullable=False),
+    sa.Column("chunks", pg.ARRAY(sa.Integer), nullable=False),
+    sa.Column("weights", pg.ARRAY(sa.SmallInteger), nullable=False),
+)
+
+embedding = sa.Table(
+    "embedding",
+    metadata,
+    _repository_id(),
+    sa.Column("vector_set", sa.Text, primary_key=True),
+    sa.Column("chunk_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("bits", BIT(BITS)),
+    sa.Column("error", sa.Text),
+)
+
+embedding_cache = sa.Table(
+    "embedding_cache",
+    metadata,
+    sa.Column("vector_set", sa.Text, primary_key=True),
+    sa.Column("text_hash", pg.BYTEA, primary_key=True),
+    sa.Column("bits", BIT(BITS), nullable=False),
+)
+
+job = sa.Table(
+    "job",
+    metadata,
+    sa.Column("id", pg.UUID(as_uuid=False), primary_key=True),
+    sa.Column("repository_id", sa.Integer, sa.ForeignKey("repository.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("state", sa.Text, nullable=False, server_default="queued"),
+    sa.Column("stage", sa.Text),
+    sa.Column("priority", sa.SmallInteger, nullable=False, server_default="0"),
+    sa.Column("files_done", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("files_total", sa.Integer),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("revision", sa.Text),
+    sa.Column("error", sa.Text),
+    sa.Column("result", pg.JSONB, nullable=False, server_default="{}"),
+    sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("run_after", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    sa.Column("heartbeat_at", sa.DateTime(timezone=True)),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    sa.Column("started_at", sa.DateTime(timezone=True)),
+    sa.Column("finished_at", sa.DateTime(timezone=True)),
+    sa.Index("job_waiting", "priority", "created_at", postgresql_where=sa.text("state = 'queued'")),
+    sa.Index("job_one_waiting", "repository_id", unique=True, postgresql_where=sa.text("state = 'queued'")),
+    sa.Index("job_one_running", "repository_id", unique=True, postgresql_where=sa.text("state = 'running'")),
+)
