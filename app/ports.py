@@ -50,8 +50,12 @@ class ChunkStore(Protocol):
         ...
 
 
+class EmbeddingFailed(Exception):
+    """The model could not embed at least one of these texts; the message says why."""
+
+
 class Embedder(Protocol):
-    """Turns text into bits. One object per process; methods are blocking and safe to call from a thread."""
+    """Turns text into bits. Raises EmbeddingFailed for a text that the model rejects. One object per process; methods are blocking and safe to call from a thread."""
 
     @property
     def name(self) -> str:

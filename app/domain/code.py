@@ -160,11 +160,15 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """All that the syntax tree of one file told; empty for a file without a parser."""
+    """All that the syntax tree of one file told; empty for a file without a parser.
+
+    ``error_ratio`` is the share of the file's bytes, 0 to 1, that fit nowhere in the language's grammar.
+    """
 
     symbols: tuple[Symbol, ...] = ()
     references: tuple[Reference, ...] = ()
     imports: tuple[Import, ...] = ()
+    error_ratio: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ class SkipReason(StrEnum):
     UNREADABLE = "unreadable"
     SYMLINK = "symlink"
     SPECIAL_FILE = "special_file"
+    SUBMODULE = "submodule"
     EXCLUDED = "excluded"
     MINIFIED = "minified"
     NO_PARSER = "no_parser"

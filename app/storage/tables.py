@@ -22,10 +22,10 @@ BITS: Final = 1_024
 metadata = sa.MetaData()
 
 
-def _repository_id(*, primary_key: bool = True) -> sa.Column[int]:
-    return sa.Column(
-        "repository_id", sa.Integer, sa.ForeignKey("repository.id", ondelete="CASCADE"), primary_key=primary_key, autoincrement=False
-    )
+def _repository_id(*, primary_key: bool = True, small: bool = False) -> sa.Column[int]:
+    """Only small tables carry the foreign key: its trigger would cost more than the rows themselves on loading."""
+    constraint = (sa.ForeignKey("repository.id", ondelete="CASCADE"),) if small else ()
+    return sa.Column("repository_id", sa.Integer, *constraint, primary_key=primary_key, autoincrement=False, nullable=False)
 
 
 repository = sa.Table(
@@ -36,29 +36,30 @@ repository = sa.Table(
     sa.Column("path", sa.Text, nullable=False),
     sa.Column("include", pg.ARRAY(sa.Text), nullable=False, server_default="{}"),
     sa.Column("exclude", pg.ARRAY(sa.Text), nullable=False, server_default="{}"),
-    sa.Column("next_file_id", sa.Integer, nullable=False, server_default="1"),
-    sa.Column("next_chunk_id", sa.Integer, nullable=False, server_default="1"),
-    sa.Column("next_segment_id", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("next_file_id", sa.Integer, nullable=False, server_default=sa.text("1")),
+    sa.Column("next_chunk_id", sa.Integer, nullable=False, server_default=sa.text("1")),
+    sa.Column("next_segment_id", sa.Integer, nullable=False, server_default=sa.text("1")),
+    sa.Column("average_lengths", pg.ARRAY(sa.REAL)),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
 )
 
 branch = sa.Table(
     "branch",
     metadata,
-    _repository_id(),
+    _repository_id(small=True),
     sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("ref", sa.Text, nullable=False),
-    sa.Column("current_gen", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("current_gen", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("known_revision", sa.Text),
-    sa.Column("embeddings_pending", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("embeddings_failed", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("embeddings_pending", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("embeddings_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.UniqueConstraint("repository_id", "ref"),
 )
 
 generation = sa.Table(
     "generation",
     metadata,
-    _repository_id(),
+    _repository_id(small=True),
     sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("generation", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("revision", sa.Text, nullable=False),
@@ -88,6 +89,7 @@ file_version = sa.Table(
     sa.Column("lines", sa.Integer, nullable=False),
     sa.Column("name_words", pg.ARRAY(sa.Text), nullable=False),
     sa.UniqueConstraint("repository_id", "path", "sha256", "extractor", name="file_version_content_key"),
+    sa.Index("file_version_name_words", "repository_id", "name_words", postgresql_using="gin"),
 )
 
 file = sa.Table(
@@ -97,7 +99,7 @@ file = sa.Table(
     sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("path", sa.Text, primary_key=True),
     sa.Column("from_gen", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("to_gen", sa.Integer, nullable=False, server_default=str(FOREVER)),
+    sa.Column("to_gen", sa.Integer, nullable=False, server_default=sa.text(str(FOREVER))),
     sa.Column("file_id", sa.Integer, nullable=False),
     sa.Column("language", sa.Text),
     sa.Column("path_class", sa.Text, nullable=False),
@@ -111,7 +113,7 @@ skipped_file = sa.Table(
     sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("path", sa.Text, primary_key=True),
     sa.Column("from_gen", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("to_gen", sa.Integer, nullable=False, server_default=str(FOREVER)),
+    sa.Column("to_gen", sa.Integer, nullable=False, server_default=sa.text(str(FOREVER))),
     sa.Column("reason", sa.Text, nullable=False),
 )
 
@@ -209,7 +211,7 @@ edge = sa.Table(
     sa.Column("reference", sa.Integer),
     sa.Column("line", sa.Integer, nullable=False),
     sa.Column("from_gen", sa.Integer, nullable=False),
-    sa.Column("to_gen", sa.Integer, nullable=False, server_default=str(FOREVER)),
+    sa.Column("to_gen", sa.Integer, nullable=False, server_default=sa.text(str(FOREVER))),
     sa.Index("edge_target", "repository_id", "branch_id", "target", "kind"),
     sa.Index("edge_source", "repository_id", "branch_id", "source", "kind"),
     sa.Index("edge_file", "repository_id", "branch_id", "file_id"),
@@ -222,7 +224,7 @@ centrality = sa.Table(
     sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("symbol_id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("from_gen", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("to_gen", sa.Integer, nullable=False, server_default=str(FOREVER)),
+    sa.Column("to_gen", sa.Integer, nullable=False, server_default=sa.text(str(FOREVER))),
     sa.Column("value", sa.REAL, nullable=False),
 )
 
@@ -235,6 +237,15 @@ posting = sa.Table(
     sa.Column("files", sa.Integer, nullable=False),
     sa.Column("chunks", pg.ARRAY(sa.Integer), nullable=False),
     sa.Column("weights", pg.ARRAY(sa.SmallInteger), nullable=False),
+)
+
+name_word = sa.Table(
+    "name_word",
+    metadata,
+    _repository_id(),
+    sa.Column("word", sa.Text(collation="C"), primary_key=True),
+    sa.Column("symbols", sa.Integer, nullable=False),
+    sa.Column("files", sa.Integer, nullable=False),
 )
 
 embedding = sa.Table(
@@ -262,10 +273,10 @@ job = sa.Table(
     sa.Column("repository_id", sa.Integer, sa.ForeignKey("repository.id", ondelete="CASCADE"), nullable=False),
     sa.Column("state", sa.Text, nullable=False, server_default="queued"),
     sa.Column("stage", sa.Text),
-    sa.Column("priority", sa.SmallInteger, nullable=False, server_default="0"),
-    sa.Column("files_done", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("priority", sa.SmallInteger, nullable=False, server_default=sa.text("0")),
+    sa.Column("files_done", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("files_total", sa.Integer),
-    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("revision", sa.Text),
     sa.Column("error", sa.Text),
     sa.Column("result", pg.JSONB, nullable=False, server_default="{}"),

@@ -1,0 +1,97 @@
+"""Indexes a repository and shows how far it is."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from app.cli.printing import err, safe
+from app.domain.errors import FourfoldError, InvalidRequest
+from app.domain.index import Job, JobState, RepositorySource
+from app.http.schemas.fields import NAME_PATTERN
+from app.http.service import Service
+from app.worker_process import running_worker
+
+_POLL_SECONDS: Final = 0.2
+_PATIENCE_SECONDS: Final = 1.5
+_ENDED: Final = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
+
+
+def repository_source(path: Path, include: Sequence[str], exclude: Sequence[str]) -> RepositorySource:
+    """The source for a directory of this machine; raises InvalidRequest."""
+    resolved = path.expanduser().resolve()
+    if not resolved.is_dir():
+        raise InvalidRequest(f"{path} is no directory", field="path")
+    return RepositorySource(str(resolved), tuple(include), tuple(exclude))
+
+
+def repository_name(name: str | None, path: Path) -> str:
+    """The given name, or the directory's own; raises InvalidRequest when that is no slug."""
+    chosen = name or path.expanduser().resolve().name
+    if not re.fullmatch(NAME_PATTERN, chosen):
+        raise InvalidRequest(f"{chosen!r} is no repository name (letters, digits, '.', '_', '-'); choose one with --name", field="name")
+    return chosen
+
+
+async def start_job(service: Service, name: str, source: RepositorySource) -> Job:
+    """Create or update the repository and queue an index run, or join the one that waits."""
+    await service.repositories.put(name, source)
+    job, _ = await service.jobs.enqueue(name)
+    return job
+
+
+async def finished(service: Service, job: Job, *, own_worker: bool) -> Job:
+    """Wait for the job behind a progress bar; raises FourfoldError when it fails.
+
+    With ``own_worker`` a worker is started here when nobody else takes the job soon.
+    """
+    async with AsyncExitStack() as stack:
+        show = await stack.enter_async_context(_progress(job.repository))
+        waited = 0.0
+        while job.state not in _ENDED:
+            if own_worker and job.state is JobState.QUEUED and waited >= _PATIENCE_SECONDS:
+                await stack.enter_async_context(running_worker())
+                own_worker = False
+            await asyncio.sleep(_POLL_SECONDS)
+            waited += _POLL_SECONDS
+            job = await service.jobs.get(job.id)
+            show.report(job)
+    if job.state is not JobState.SUCCEEDED:
+        raise FourfoldError(f"indexing {job.repository} {job.state}: {job.error or 'no reason given'}")
+    return job
+
+
+class _Shown:
+    """One line of progress, redrawn on a terminal and printed per stage elsewhere."""
+
+    def __init__(self, progress: Progress, repository: str) -> None:
+        self._progress = progress
+        self._stage: str | None = None
+        self._task = progress.add_task("waiting for a worker", total=None, repository=repository)
+
+    def report(self, job: Job) -> None:
+        stage = job.stage or job.state.value
+        self._progress.update(self._task, description=safe(stage), completed=job.files_done, total=job.files_total)
+        if stage != self._stage and not err.is_terminal:
+            err.print(f"indexing {job.repository}: {safe(stage)}", markup=False)
+        self._stage = stage
+
+
+@asynccontextmanager
+async def _progress(repository: str) -> AsyncIterator[_Shown]:
+    columns = (
+        SpinnerColumn(),
+        TextColumn("indexing {task.fields[repository]}: {task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("files"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+        yield _Shown(progress, repository)

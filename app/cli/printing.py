@@ -1,0 +1,162 @@
+"""What commands show: answers, repositories and jobs, for people.
+
+Code, paths and names come from strangers: no control character of theirs reaches the terminal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from app.domain.index import Job, Repository
+from app.domain.query import Modality
+from app.domain.ranking import Evidence, Routing, SearchAnswer, SearchResult
+
+_CONTROL: Final = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_SNIPPET_LINES: Final = 8
+
+out: Final = Console(soft_wrap=True, highlight=False)
+err: Final = Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+def safe(text: str) -> str:
+    r"""Control characters, bidirectional overrides and lone surrogates as ``\x1b``; tab and newline stay."""
+    return _CONTROL.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def print_answer(answer: SearchAnswer, *, console: Console = out, results: int | None = None) -> None:
+    """The answer: how it was found, then each result with its evidence."""
+    console.print(_route(answer.routing), style="dim")
+    for notice in answer.warnings:
+        console.print(Text(f"! {safe(notice.message)}", style="yellow"))
+    for degradation in answer.routing.degraded:
+        console.print(Text(f"! {degradation.modality} search did not answer: {safe(degradation.reason)}", style="yellow"))
+    if not answer.results:
+        console.print(Text(f"Nothing found{_absence(answer)}."))
+    for number, result in enumerate(answer.results[:results], 1):
+        console.print()
+        _print_result(console, number, result)
+    console.print()
+    at_least = "" if answer.total.exact else "at least "
+    console.print(Text(f"{at_least}{answer.total.results} results, {answer.relevance} relevance, {answer.took_ms:.0f} ms", style="dim"))
+
+
+def _absence(answer: SearchAnswer) -> str:
+    files = sum(snapshot.files for snapshot in answer.scope.snapshots)
+    return f" in {files} files" if answer.absence else ""
+
+
+def _route(routing: Routing) -> Text:
+    read = routing.classification
+    modalities = ", ".join(f"{run.modality} {run.hits}" for run in routing.modalities)
+    fallback = f" after {routing.fallback_from}" if routing.fallback_from else ""
+    return Text(f"{read.intent} ({read.confidence:.2f}, {read.rule}) → {routing.strategy}{fallback}: {modalities}")
+
+
+def _print_result(console: Console, number: int, result: SearchResult) -> None:
+    title = Text(f"{number}. ")
+    title.append(f"{safe(result.path)}:{result.start_line}-{result.end_line}", style="bold cyan")
+    if result.symbol is not None:
+        title.append(f"  {result.symbol.kind} {safe(result.symbol.qualified)}")
+    title.append(f"  {safe(result.repository)}  {result.score:.4f}", style="dim")
+    console.print(title)
+    console.print(_snippet(result))
+    for line in dict.fromkeys(_evidence(entry) for entry in result.evidence):
+        console.print(Text(f"   {line}", style="dim"))
+    if result.more_in_file:
+        spans = ", ".join(f"{span.start_line}-{span.end_line}" for span in result.more_in_file[:5])
+        console.print(Text(f"   more in this file: {spans}", style="dim"))
+
+
+def _snippet(result: SearchResult) -> Text:
+    """A few lines with their numbers, from just before the first match."""
+    lines = result.snippet.splitlines()
+    marks: dict[int, list[tuple[int, int]]] = {}
+    for mark in result.highlights:
+        marks.setdefault(mark.line, []).append((mark.start, mark.end))
+    first = max(0, min(marks, default=result.snippet_start_line) - result.snippet_start_line - 1)
+    text = Text()
+    for number, line in enumerate(lines[first : first + _SNIPPET_LINES], result.snippet_start_line + first):
+        text.append(f"{number:6} ", style="dim")
+        _append_line(text, line, marks.get(number, ()))
+        text.append("\n")
+    text.rstrip()
+    return text
+
+
+def _append_line(text: Text, line: str, spans: Iterable[tuple[int, int]]) -> None:
+    position = 0
+    for start, end in sorted(spans):
+        if start < position:
+            continue
+        text.append(safe(line[position:start]))
+        text.append(safe(line[start:end]), style="bold yellow")
+        position = end
+    text.append(safe(line[position:]))
+
+
+def _evidence(entry: Evidence) -> str:
+    parts = [entry.modality.value]
+    if entry.relation:
+        parts.append(safe(entry.relation))
+    if entry.edge_class:
+        parts.append(f"({entry.edge_class})")
+    if entry.line is not None:
+        parts.append(f"line {entry.line}")
+    if entry.distance is not None and entry.modality is Modality.GRAPH:
+        parts.append(f"distance {entry.distance}")
+    if entry.fuzzy:
+        parts.append("(similar spelling)")
+    return " ".join(parts)
+
+
+def print_classification(routing: Routing) -> None:
+    table = Table.grid(padding=(0, 2))
+    read = routing.classification
+    rows = {
+        "intent": read.intent.value,
+        "confidence": f"{read.confidence:.2f}",
+        "rule": read.rule,
+        "operands": ", ".join(read.operands) or "–",
+        "strategy": routing.strategy.value,
+        "modalities": ", ".join(f"{run.modality} ({run.weight:g})" for run in routing.modalities),
+    }
+    for name, value in rows.items():
+        table.add_row(Text(name, style="dim"), Text(safe(value)))
+    out.print(table)
+
+
+def print_repositories(repositories: Sequence[Repository]) -> None:
+    if not repositories:
+        out.print("No repositories yet; add one with: fourfold index PATH --name NAME")
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("name", "status", "files", "skipped", "pending", "indexed at", "source"):
+        table.add_column(column, overflow="fold")
+    for stored in repositories:
+        status = "not indexed" if stored.generation == 0 else "stale" if stored.stale else "indexed"
+        coverage = stored.coverage
+        indexed_at = stored.indexed_at.strftime("%Y-%m-%d %H:%M") if stored.indexed_at else "–"
+        counts = (str(coverage.files), str(coverage.skipped), str(coverage.embeddings_pending))
+        table.add_row(*(Text(safe(cell)) for cell in (stored.name, status, *counts, indexed_at, stored.source.path)))
+    out.print(table)
+
+
+def print_index_report(repository: Repository, job: Job, console: Console = out) -> None:
+    """What an index run left behind: counts, what was skipped and why, what is still to be embedded, the time."""
+    coverage = repository.coverage
+    seconds = (job.finished_at - job.started_at).total_seconds() if job.finished_at and job.started_at else 0.0
+    console.print(Text(f"{safe(repository.name)}: {coverage.files} files indexed in {seconds:.1f} s, {coverage.skipped} skipped"))
+    if coverage.by_language:
+        languages = sorted(coverage.by_language.items(), key=lambda pair: -pair[1])
+        console.print(Text("  languages: " + ", ".join(f"{safe(name)} {count}" for name, count in languages[:8]), style="dim"))
+    if coverage.by_reason:
+        reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(coverage.by_reason.items()))
+        console.print(Text(f"  not searchable in full: {reasons}", style="dim"))
+    if coverage.embeddings_pending:
+        console.print(Text(f"  embeddings pending: {coverage.embeddings_pending}; search works meanwhile", style="dim"))

@@ -1,0 +1,20 @@
+"""What the commands need of the running service beyond what HTTP needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from app.domain.ranking import SymbolSummary
+from app.http.service import Service
+
+
+class SymbolRanking(Protocol):
+    async def most_central(self, repository: str, limit: int) -> Sequence[SymbolSummary]: ...
+
+
+class LocalService(Service, Protocol):
+    """The service opened in this process."""
+
+    @property
+    def symbols(self) -> SymbolRanking: ...

@@ -1,0 +1,73 @@
+"""Git-style globs as regular expressions that PostgreSQL and Python read alike.
+
+``*`` and ``?`` stop at a slash, ``**`` does not; a pattern without a slash matches at any depth; a directory matches what is in it
+(gitignore(5), "PATTERN FORMAT").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def glob_regex(pattern: str) -> str:
+    """An anchored regular expression for one glob; any text is a valid glob."""
+    anchored = "/" in pattern.rstrip("/")
+    body = pattern.strip("/")
+    prefix = "^" if anchored else "^(.*/)?"
+    return f"{prefix}{_body_regex(body)}(/.*)?$"
+
+
+def split_globs(patterns: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Regular expressions of the globs that include, and of those that exclude (a leading ``!``)."""
+    include: list[str] = []
+    exclude: list[str] = []
+    for pattern in patterns:
+        (exclude if pattern.startswith("!") else include).append(glob_regex(pattern.removeprefix("!")))
+    return include, exclude
+
+
+def _body_regex(body: str) -> str:
+    out: list[str] = []
+    position = 0
+    while position < len(body):
+        if body.startswith("**/", position):
+            out.append("(.*/)?")
+            position += 3
+        elif body.startswith("**", position):
+            out.append(".*")
+            position += 2
+        elif body[position] == "*":
+            out.append("[^/]*")
+            position += 1
+        elif body[position] == "?":
+            out.append("[^/]")
+            position += 1
+        elif body[position] == "[" and (closing := _class_end(body, position)) > 0:
+            inside = body[position + 1 : closing]
+            negated = inside[:1] in ("!", "^")
+            escaped = re.sub(r"([\\\[\]^])", r"\\\1", inside[1:] if negated else inside)
+            out.append(f"[{'^/' if negated else ''}{escaped}]")
+            position = closing + 1
+        elif body[position] == "\\" and position + 1 < len(body):
+            out.append(_escape(body[position + 1]))
+            position += 2
+        else:
+            out.append(_escape(body[position]))
+            position += 1
+    return "".join(out)
+
+
+def _class_end(body: str, start: int) -> int:
+    """Where the bracket expression ends, -1 when it is a plain bracket or could not be read the same by both engines."""
+    end = body.find("]", start + 2)
+    inside = body[start + 1 : end] if end > 0 else ""
+    return end if end > 0 and re.fullmatch(r"[!^]?(?:\w-\w|[\w.+, -])+", inside) and not _reversed_range(inside) else -1
+
+
+def _reversed_range(inside: str) -> bool:
+    return any(low > high for low, high in re.findall(r"(\w)-(\w)", inside)) or inside.startswith("-") or inside.endswith("-")
+
+
+def _escape(character: str) -> str:
+    return character if character.isalnum() or character in "_/ " or ord(character) > 127 else "\\" + character

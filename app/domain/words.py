@@ -1,0 +1,316 @@
+"""How text becomes words: one analysis for bodies, names, paths and questions, so that both sides of a match agree.
+
+An identifier is split where its case, digits or underscores say so; each part is lower-cased and stemmed (Snowball English, the
+stems of PostgreSQL's ``english_stem``), and a compound's joined lower-case whole is kept beside its parts. Words in other
+alphabets are lower-cased as they are; Chinese, Japanese and Korean runs become overlapping pairs of characters.
+
+The recipe is measured in ``docs/ranking.md``; it is used on every chunk of every index run, hence the memoisation per token.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
+from itertools import chain, pairwise
+from typing import Final
+
+import Stemmer  # type: ignore[import-not-found]
+
+from app.domain.query import QueryTerms
+
+CJK: Final = (
+    "\u3040-\u30ff"  # kana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"  # Han
+    "\uac00-\ud7af"  # Hangul
+    "\uff66-\uff9f"  # half-width kana
+)
+"""Scripts written without spaces between words, as ranges of a regular expression's character class."""
+
+LONGEST_WORD: Final = 120
+"""Characters; longer runs (keys, encoded blobs) are no words and would not fit an index row. The trigram index finds them."""
+
+_TOKEN = re.compile(r"[\w$]+")
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_NUMBER = re.compile(r"\b[0-9]+\b")
+_CJK = re.compile(f"[{CJK}]")
+_SCRIPT_RUN = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])[\w$])+")
+_OTHER_PART = re.compile(r"[^\W\d_]+|\d+")
+_NAME = rf"(?![\d{CJK}])[\w$](?:(?![{CJK}])[\w$])*"
+_QUALIFIED_NAME = re.compile(rf"{_NAME}(?:(?:\.|::|#){_NAME})*")
+_SEPARATOR = re.compile(r"\.|::|#")
+_INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z][a-z]+[A-Z]|[A-Z]{2,}[a-z]")
+_EXTENSION = re.compile(r"(?<=.)\.[A-Za-z]+$")
+_FILE_ROLE = re.compile(r"(?<=.)(?:\.test|\.spec|_test|_spec|\.d)$")
+_SIGILS = "$_@!?"
+
+# PyStemmer's own cache is off: it is not safe to share between threads, and parts are memoised here.
+_STEMMER = Stemmer.Stemmer("english", 0)
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """The Snowball-English stem of a lower-case word."""
+    return str(_STEMMER.stemWord(word))
+
+
+def body_terms(text: str) -> list[str]:
+    """Every term of a text, repeated as often as it occurs: stemmed parts, joined wholes, numbers, CJK pairs."""
+    return list(chain.from_iterable(map(_token_terms, _tokens(text))))
+
+
+def path_terms(path: str) -> list[str]:
+    """The terms of a path without its extension."""
+    return body_terms(_EXTENSION.sub("", path))
+
+
+def symbol_words(name: str) -> tuple[str, ...]:
+    """The distinct stemmed parts of a name, in order."""
+    return tuple(dict.fromkeys(stem(part) for token in _tokens(name) for word in _token_words(token) for part in word))
+
+
+def file_name_words(path: str) -> tuple[str, ...]:
+    """The distinct stemmed parts of a file's name, without its extension and without what marks a test or a type stub."""
+    name = _EXTENSION.sub("", path.rpartition("/")[2])
+    return symbol_words(_FILE_ROLE.sub("", name))
+
+
+def compound(name: str) -> str:
+    """The joined lower-case whole of a name: ``get_user_id`` and ``getUserID`` are both ``getuserid``."""
+    return "".join(part for token in _tokens(name) for word in _token_words(token) for part in word)
+
+
+def name_parts(name: str) -> tuple[str, ...]:
+    """The lower-case parts of a name or path, not stemmed, in order, as often as they occur."""
+    return tuple(part for token in _tokens(name) for word in _token_words(token) for part in word)
+
+
+def query_terms(text: str, repository_names: Collection[str], stop_words: frozenset[str]) -> QueryTerms:
+    """Analyse a question.
+
+    ``stop_words`` are dropped unless they are part of a compound or all there is; so is the name of the repository when there is
+    only one, since in its own repository it tells nothing. A query of one word keeps everything.
+    """
+    single = len(text.split()) == 1 and not _CJK.search(text)
+    own_name = compound(next(iter(repository_names))) if len(repository_names) == 1 and not single else None
+    words = [word for token in _tokens(text) for word in _token_words(token, stop_words)]
+    terms: dict[str, float] = {}
+    for parts in words:
+        if "".join(parts) == own_name or (parts[0] in stop_words and len(parts) == 1 and not single):
+            continue
+        compounded = len(parts) > 1
+        terms.update((stem(part), 1.0) for part in parts if not (compounded and len(part) == 1))
+        if compounded:
+            terms["".join(parts)] = 1.0
+    if not terms:
+        terms = {stem(part): 1.0 for parts in words for part in parts}
+    wholes = frozenset("".join(parts) for parts in words if len(parts) > 1)
+    return QueryTerms(
+        single=single,
+        terms=terms,
+        words=tuple(term for term in terms if term not in wholes),
+        identifiers=tuple(dict.fromkeys(_identifiers(text, single, own_name))),
+        wholes=wholes,
+    )
+
+
+def term_spans(line: str, terms: Collection[str]) -> list[tuple[int, int]]:
+    """Where a line says one of ``terms``: half-open spans in code points; a compound's whole before its parts, neighbours merged."""
+    spans: list[tuple[int, int]] = []
+    for token in _TOKEN.finditer(line):
+        if any(term in terms for term in _token_terms(token.group())):
+            spans += (
+                (token.start() + start, token.start() + end)
+                for run in _SCRIPT_RUN.finditer(token.group())
+                for start, end in _run_spans(run, terms)
+            )
+    return merge_spans(spans)
+
+
+def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """In order, with those that touch or overlap made one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _run_spans(run: re.Match[str], terms: Collection[str]) -> Iterator[tuple[int, int]]:
+    text, offset = run.group(), run.start()
+    if _CJK.match(text):
+        width = min(2, len(text))
+        starts = range(len(text) - width + 1)
+        yield from ((offset + i, offset + i + width) for i in starts if text[i : i + width] in terms)
+        return
+    words = _IDENTIFIER.finditer(text) if text.isascii() else iter([re.fullmatch(r".+", text)])
+    for word in filter(None, chain(words, _NUMBER.finditer(text))):
+        parts = list((_PART if text.isascii() else _OTHER_PART).finditer(text, word.start(), word.end()))
+        if len(parts) > 1 and "".join(part.group().lower() for part in parts) in terms:
+            yield offset + parts[0].start(), offset + parts[-1].end()
+        else:
+            yield from ((offset + part.start(), offset + part.end()) for part in parts if stem(part.group().lower()) in terms)
+
+
+def word_match(query_word: str, word: str) -> float:
+    """How far a word of a name answers a word of the question, both stemmed: 1 same, .8 abbreviation, .7 or .42 prefix, 0 none."""
+    if query_word == word:
+        return 1.0
+    if word in abbreviations_of(query_word):
+        return 0.8
+    shorter, longer = sorted((query_word, word), key=len)
+    if len(shorter) >= 4 and longer.startswith(shorter):
+        return 0.7
+    if len(word) == 3 and query_word.startswith(word):
+        return 0.42
+    return 0.0
+
+
+def abbreviations_of(word: str) -> frozenset[str]:
+    """The stems that a stemmed word is an abbreviation of, or that abbreviate it."""
+    return _abbreviations().get(word, frozenset())
+
+
+def _tokens(text: str) -> list[str]:
+    if not text.isascii() and not unicodedata.is_normalized("NFC", text):
+        text = unicodedata.normalize("NFC", text)
+    return _TOKEN.findall(text)
+
+
+@lru_cache(maxsize=1 << 15)
+def _token_terms(token: str) -> tuple[str, ...]:
+    """The index terms of a run of word characters."""
+    terms: list[str] = []
+    for parts in _token_words(token):
+        terms += map(stem, parts)
+        if len(parts) > 1:
+            terms.append("".join(parts))
+    return tuple(terms)
+
+
+def _token_words(token: str, stop_words: frozenset[str] = frozenset()) -> list[tuple[str, ...]]:
+    """The words of a run of word characters, each as its lower-case parts. CJK stop words part a run before it is paired."""
+    words: list[tuple[str, ...]] = []
+    for run in [token] if token.isascii() else _SCRIPT_RUN.findall(token):
+        if run.isascii():
+            candidates = [word for word in chain(_IDENTIFIER.findall(run), _NUMBER.findall(run)) if len(word) <= LONGEST_WORD]
+            words += filter(None, (tuple(part.lower() for part in _PART.findall(word)) for word in candidates))
+        elif _CJK.match(run):
+            words += ((pair,) for pair in _pairs(run, stop_words))
+        elif len(run) <= LONGEST_WORD:
+            words += filter(None, [tuple(part.lower() for part in _OTHER_PART.findall(run))])
+    return words
+
+
+def _pairs(run: str, stop_words: frozenset[str]) -> Iterator[str]:
+    pattern = _cjk_stop_pattern(stop_words)
+    pieces = [piece for piece in pattern.split(run) if piece] if pattern else [run]
+    for piece in pieces or [run]:
+        yield from map("".join, pairwise(piece)) if len(piece) > 1 else (piece,)
+
+
+@lru_cache(maxsize=8)
+def _cjk_stop_pattern(stop_words: frozenset[str]) -> re.Pattern[str] | None:
+    words = sorted((word for word in stop_words if _CJK.match(word)), key=lambda word: (-len(word), word))
+    return re.compile("|".join(map(re.escape, words))) if words else None
+
+
+def _identifiers(text: str, single: bool, own_name: str | None) -> Iterable[tuple[str, str]]:
+    """(name as written, its last segment) for each word of a question that looks like a name in code."""
+    for position, match in enumerate(_QUALIFIED_NAME.finditer(text)):
+        name = match.group()
+        last = _SEPARATOR.split(name)[-1]
+        last = last.strip(_SIGILS) or last
+        if own_name is not None and compound(name) == own_name:
+            continue
+        if single or (len(last) > 1 and _looks_like_code(name, position, text[match.end() :])):
+            yield name, last
+
+
+def _looks_like_code(name: str, position: int, rest: str) -> bool:
+    if "_" in name.strip("_") or _SEPARATOR.search(name) or _INNER_CAPITAL.search(name) or rest.startswith(("(", " (")):
+        return True
+    return position > 0 and name[0].isupper() and not name.isupper()
+
+
+@lru_cache(maxsize=1)
+def _abbreviations() -> dict[str, frozenset[str]]:
+    related: dict[str, set[str]] = {}
+    for line in _ABBREVIATIONS.strip().splitlines():
+        full, *short = line.split()
+        for abbreviation in short:
+            related.setdefault(stem(full), set()).add(stem(abbreviation))
+            related.setdefault(stem(abbreviation), set()).add(stem(full))
+    return {word: frozenset(others) for word, others in related.items()}
+
+
+# A word, then what programmers write for it.
+_ABBREVIATIONS = """
+address addr
+argument arg
+asynchronous async
+attribute attr
+authentication auth
+buffer buf
+button btn
+command cmd
+configuration config cfg conf
+config cfg conf
+connection conn
+context ctx
+database db
+dependency deps
+dereference deref
+deserialize de
+destination dst dest
+directory dir
+documentation doc docs
+environment env
+error err
+execute exec
+filesystem fs
+function fn func
+generate gen
+image img
+implementation impl
+index idx
+initialize init
+iterator iter
+length len
+library lib
+memory mem
+message msg
+multiplexer mux
+number num
+object obj
+package pkg
+parameter param
+password passwd pwd
+pointer ptr
+previous prev
+process proc
+reference ref
+regular regex
+repository repo
+request req
+response res resp
+serialize ser
+session sess
+signal sig
+source src
+specification spec
+ssl tls
+standard std
+statement stmt
+string str
+synchronous sync
+temporary tmp temp
+utility util utils
+value val
+variable var
+websocket ws
+"""

@@ -1,0 +1,1 @@
+"""Embedders: text to bits; and what is embedded of a chunk."""

@@ -1,0 +1,66 @@
+"""From a model's floats to the bits that are stored: the signs of a projection by a fixed ±1 Hadamard frame.
+
+Signs of a redundant projection keep more of the ranking than the signs of the vector's own components
+(docs/decisions/0003-embedding-bits.md). The frame is made of integers and SHA-256 alone, so it is the same on every machine and with
+every version of numpy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+BITS: Final = 1_024
+"""Order of the Hadamard matrix and width of an embedding."""
+
+_SEED: Final = "hadamard1024"
+_SCALE: Final = np.float32(32.0)  # the length of a projected unit vector: the square root of BITS
+
+
+def project(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Project row vectors, shape (n, d) with d < 1,024, to shape (n, 1024).
+
+    Orthogonal rows: angles are kept, and a unit vector becomes 32 long.
+    """
+    return vectors @ _frame(vectors.shape[1])
+
+
+def pack_bits(projected: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """The signs, shape (n, 1024) to (n, 128): positive is 1, all else 0; most significant bit first, as in PostgreSQL's ``bit(n)``."""
+    return np.packbits(projected > 0, axis=1)
+
+
+def unit(projected: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Bring projections of unit vectors back to unit length."""
+    return projected / _SCALE
+
+
+def asymmetric_scores(query: NDArray[np.float32], packed: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """The cosine of a unit query, shape (1024,), with the ±1 bits of each document, shape (n, 128): shape (n,), within [-1, 1].
+
+    Finer than the Hamming distance, since the query keeps its magnitudes.
+    """
+    ones = np.unpackbits(packed, axis=1).astype(np.float32)
+    return (2 * (ones @ query) - query.sum()) / _SCALE
+
+
+@lru_cache(maxsize=4)
+def _frame(dimensions: int) -> NDArray[np.float32]:
+    """``dimensions`` distinct rows of Sylvester's matrix, drawn by hash, each with a sign: shape (dimensions, 1024).
+
+    Drawn, not the first ones: those never use the high bits of the column's number, so whole columns would repeat. Row 0 is left out,
+    since it would add one component to every bit alike.
+    """
+    if not 0 < dimensions < BITS:
+        raise ValueError(f"the frame takes 1 to {BITS - 1} dimensions, not {dimensions}")
+    drawn = sorted((hashlib.sha256(f"{_SEED}/{row}".encode()).digest(), row) for row in range(1, BITS))[:dimensions]
+    rows = np.array([row for _, row in drawn])
+    flips = np.array([digest[-1] & 1 for digest, _ in drawn])
+    parities = np.bitwise_count(rows[:, None] & np.arange(BITS)) & 1
+    frame = (1 - 2 * (parities ^ flips[:, None]).astype(np.int8)).astype(np.float32)
+    frame.flags.writeable = False
+    return frame

@@ -1,0 +1,1 @@
+"""The HTTP interface: validates requests, calls the service, renders answers."""

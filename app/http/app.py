@@ -1,0 +1,63 @@
+"""The HTTP application, put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+
+from app import __version__
+from app.config import Settings
+from app.http import openapi, problems
+from app.http.admission import Admission
+from app.http.middleware import BodyLimit, RequestContext
+from app.http.routes import classify, jobs, operations, repositories, search
+from app.http.service import ServiceFactory
+
+MAX_BODY_BYTES: Final = 1_000_000
+_GZIP_FROM_BYTES: Final = 2_000
+
+
+def create_app(service_factory: ServiceFactory, settings: Settings) -> FastAPI:
+    """An application that opens its service when it starts and closes it when it stops."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with service_factory() as service:
+            app.state.service = service
+            yield
+
+    app = FastAPI(
+        title="Fourfold",
+        version=__version__,
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[
+            Middleware(RequestContext),
+            Middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=5),
+            Middleware(BodyLimit, limit=MAX_BODY_BYTES),
+        ],
+    )
+    app.state.settings = settings
+    app.state.admission = Admission(settings.search.concurrency, settings.search.admission_ms)
+    for module in (search, classify, repositories, jobs, operations):
+        app.include_router(module.router)
+    problems.install(app)
+    _document(app)
+    return app
+
+
+def _document(app: FastAPI) -> None:
+    def cached() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = openapi.document(app)
+        return app.openapi_schema
+
+    app.openapi = cached  # type: ignore[method-assign]

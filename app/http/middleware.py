@@ -1,0 +1,106 @@
+"""What surrounds every request: its id, its log line, its metrics, the last net for faults, and the largest body."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from typing import Final
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http import problems
+from app.observability import metrics
+
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_QUIET: Final = frozenset({"/livez", "/readyz", "/metrics"})
+
+_log = structlog.get_logger("app.http")
+
+
+class RequestContext:
+    """Gives a request its id, writes its one log line and counts it; a fault becomes a problem without a traceback."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(Headers(scope=scope))
+        scope.setdefault("state", {})["request_id"] = request_id
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = request_id
+                headers.setdefault("X-Content-Type-Options", "nosniff")
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        started = time.perf_counter()
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self._app(scope, receive, send_with_id)
+            except Exception:
+                _log.exception("request failed")
+                if status:
+                    raise
+                await problems.internal(request_id)(scope, receive, send_with_id)
+            finally:
+                _finish(scope, status or 499, time.perf_counter() - started)
+
+
+def _finish(scope: Scope, status: int, seconds: float) -> None:
+    route = getattr(scope.get("route"), "path", "unmatched")
+    method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+    metrics.observe_request(route, method, status, seconds)
+    write = _log.debug if route in _QUIET else _log.info
+    extra = scope["state"].get("log", {})
+    write("request", method=method, route=route, status=status, ms=round(seconds * 1_000, 1), **extra)
+
+
+def _request_id(headers: Headers) -> str:
+    """The caller's own id where it is fit to be logged, else a new one."""
+    given = headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+
+
+class BodyLimit:
+    """Refuses a body larger than ``limit`` bytes, declared or streamed."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        declared = Headers(scope=scope).get("content-length", "")
+        received = 0
+
+        async def receive_limited() -> Message:
+            nonlocal received
+            # Raised where the application reads the body, so that its handler for HTTPException answers.
+            if declared.isdecimal() and (len(declared) > 15 or int(declared) > self._limit):
+                raise self._too_large()
+            message = await receive()
+            if message["type"] == "http.request":
+                received += len(message.get("body", b""))
+                if received > self._limit:
+                    raise self._too_large()
+            return message
+
+        await self._app(scope, receive_limited, send)
+
+    def _too_large(self) -> HTTPException:
+        return HTTPException(413, f"The body is larger than {self._limit:,} bytes.")

@@ -1,0 +1,104 @@
+"""The OpenAPI document: FastAPI's own, completed by problems and by an example for each request and answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from app import __version__
+from app.http.problems import MEDIA_TYPE, Problem
+
+DESCRIPTION: Final = """\
+Fourfold answers a question about code by choosing the right retriever for it: semantic, text, structural or graph.
+
+Every error is an RFC 9457 problem (`application/problem+json`) with a stable `type`; validation errors name each field.
+Every answer carries an `X-Request-Id`, the caller's own when it sent one. Unknown fields and parameters are refused.
+"""
+
+_WHEN: Final = {
+    400: ("malformed", "The body is not JSON, or the request cannot be read."),
+    404: ("not_found", "There is no such repository or job."),
+    409: ("conflict", "The request contradicts what is stored."),
+    410: ("cursor_expired", "The index that the cursor was made on is gone."),
+    413: ("payload_too_large", "The body is too large."),
+    415: ("unsupported_media_type", "The body is not `application/json`."),
+    422: ("invalid_request", "A field is not valid, or the query cannot be served; `errors` names the field."),
+    425: ("not_indexed", "The repository has not been indexed yet; see `Retry-After`."),
+    500: ("internal", "Something went wrong inside the service."),
+    503: ("overloaded", "The service is overloaded or its store is down; see `Retry-After`."),
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The ``responses`` of a route that can answer with these problems (500 always can)."""
+    return {status: _problem(status) for status in sorted({*statuses, 500})}
+
+
+def _problem(status: int) -> dict[str, Any]:
+    code, description = _WHEN[status]
+    example: dict[str, Any] = {
+        "type": f"urn:fourfold:problem:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": description,
+        "request_id": "0b6f7a52d1e24c0f",
+        "errors": [{"field": "query", "message": "the query is empty"}] if status == 422 else [],
+    }
+    response: dict[str, Any] = {
+        "description": description,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}},
+    }
+    if status in (425, 503):
+        response["headers"] = {"Retry-After": {"description": "seconds to wait", "schema": {"type": "integer"}}}
+    return response
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """The whole document; the same for every deployment."""
+    spec = get_openapi(
+        title="Fourfold",
+        version=__version__,
+        summary="Answers any question about code.",
+        description=DESCRIPTION,
+        routes=app.routes,
+        license_info={"name": "MIT", "identifier": "MIT"},
+        tags=[
+            {"name": "search", "description": "Ask a question about code."},
+            {"name": "repositories", "description": "What is indexed, and from where."},
+            {"name": "jobs", "description": "Index runs."},
+            {"name": "operations", "description": "Health and metrics."},
+        ],
+    )
+    schemas = spec["components"]["schemas"]
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= problem.pop("$defs") | {"Problem": problem}
+    for content in _json_contents(spec):
+        _copy_example(content, schemas)
+    return spec
+
+
+def as_text(spec: dict[str, Any]) -> str:
+    """The document as it is committed: stable under unrelated changes."""
+    return json.dumps(spec, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _json_contents(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for path in spec["paths"].values():
+        for operation in path.values():
+            for part in (operation.get("requestBody", {}), *operation["responses"].values()):
+                content = part.get("content", {}).get("application/json")
+                if content is not None:
+                    yield content
+
+
+def _copy_example(content: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """Tools look for examples at the request and the answer, not at their schema."""
+    name = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+    examples = schemas.get(name, {}).get("examples")
+    if examples and "example" not in content:
+        content["example"] = examples[0]

@@ -1,0 +1,164 @@
+"""Every error as ``application/problem+json`` (RFC 9457), with a ``type`` that programs can rely on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from app.domain.errors import FourfoldError, InvalidRequest
+from app.http.admission import ClientGone
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+_log = structlog.get_logger("app.http")
+
+
+class FieldError(BaseModel):
+    """One field that is not valid."""
+
+    field: str = Field(description="the field as sent, nested ones joined by dots", examples=["filters.languages.0"])
+    message: str = Field(examples=["Input should be 'quick', 'balanced' or 'thorough'"])
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457)."""
+
+    type: str = Field(description="stable URN of the kind of problem", examples=["urn:fourfold:problem:invalid_request"])
+    title: str = Field(examples=["Unprocessable Entity"])
+    status: int = Field(examples=[422])
+    detail: str = Field(description="a sentence for people; may change", examples=["query: the query is empty"])
+    request_id: str = Field(description="the X-Request-Id of this request, also in the service's log", examples=["0b6f7a52d1e24c0f"])
+    errors: list[FieldError] = Field(default=[], description="the fields that are not valid; empty when no field is to blame")
+
+
+class ProblemResponse(Response):
+    """A problem on its way to the client. Text that is no valid Unicode is escaped, never sent raw."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        request_id: str,
+        errors: Sequence[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        title = HTTPStatus(status).phrase
+        body = Problem(
+            type=f"urn:fourfold:problem:{code}",
+            title=title,
+            status=status,
+            detail=_valid_unicode(detail),
+            request_id=request_id,
+            errors=[FieldError(field=_valid_unicode(error.field), message=_valid_unicode(error.message)) for error in errors],
+        )
+        super().__init__(json.dumps(body.model_dump(), ensure_ascii=False), status, headers)
+
+
+_HTTP_CODES: Final = {
+    400: "malformed",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "payload_too_large",
+    415: "unsupported_media_type",
+}
+
+
+def install(app: FastAPI) -> None:
+    """Answer every exception that a route can raise; what is left is caught by the ``RequestContext`` middleware."""
+    app.add_exception_handler(FourfoldError, _fourfold)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ClientGone, _client_gone)
+
+
+def from_error(error: FourfoldError, request_id: str) -> ProblemResponse:
+    """The problem for a domain error; an internal one keeps its message for the log."""
+    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+    errors = [FieldError(field=error.field, message=error.message)] if error.field else []
+    detail = error.message if error.status < 500 or error.status == 503 else "Something went wrong inside the service."
+    return ProblemResponse(error.status, error.code, detail, request_id=request_id, errors=errors, headers=headers)
+
+
+def internal(request_id: str) -> ProblemResponse:
+    """The problem for a fault of the service; the log has the rest under the same request id."""
+    return ProblemResponse(500, "internal", "Something went wrong inside the service.", request_id=request_id)
+
+
+def _fourfold(request: Request, error: Exception) -> Response:
+    assert isinstance(error, FourfoldError)
+    if error.status >= 500:
+        _log.error("request failed", code=error.code, reason=error.message, exc_info=error if error.status == 500 else None)
+    return from_error(error, _request_id(request))
+
+
+def _validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    items = error.errors()
+    if any(item["type"] == "json_invalid" for item in items):
+        return ProblemResponse(400, "malformed", f"The body is not JSON: {_reason(items[0])}", request_id=_request_id(request))
+    errors = [FieldError(field=_field(item["loc"]), message=_message(item)) for item in items]
+    detail = "; ".join(f"{entry.field}: {entry.message}" for entry in errors[:3])
+    return ProblemResponse(422, InvalidRequest.code, detail, request_id=_request_id(request), errors=errors)
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    status, detail, headers = error.status_code, str(error.detail), dict(error.headers or {})
+    if status == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
+        detail = "There is nothing at this address; see /docs."
+    if status == 405:
+        headers["Allow"] = ", ".join(_allowed_methods(request))
+        detail = f"Allowed here: {headers['Allow']}."
+    return ProblemResponse(status, _HTTP_CODES.get(status, "http_error"), detail, request_id=_request_id(request), headers=headers)
+
+
+def _client_gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=499)
+
+
+def _allowed_methods(request: Request) -> list[str]:
+    """Of all routes of this path: Starlette names only the first one's."""
+    methods: set[str] = set()
+    for route in request.app.routes:
+        match, _ = route.matches(request.scope)
+        if match is Match.PARTIAL:
+            methods |= getattr(route, "methods", set())
+    return sorted(methods)
+
+
+def _field(location: Sequence[int | str]) -> str:
+    """``("body", "filters", "languages", 0)`` → ``filters.languages.0``; the source of a parameter is no part of its name."""
+    parts = location[1:] if location and location[0] in ("body", "query", "path", "header") else location
+    return ".".join(str(part) for part in parts) or str(location[0])
+
+
+def _message(item: Mapping[str, Any]) -> str:
+    if item["type"] == "extra_forbidden":
+        return "unknown field"
+    return str(item["msg"]).removeprefix("Value error, ")
+
+
+def _reason(item: Mapping[str, Any]) -> str:
+    return str(item.get("ctx", {}).get("error", item["msg"]))
+
+
+def _request_id(request: Request) -> str:
+    return str(request.scope.get("state", {}).get("request_id", ""))
+
+
+def _valid_unicode(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")

@@ -1,0 +1,200 @@
+"""From the domain's answers to the shapes on the wire; nothing is computed here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+from enum import Enum
+from typing import Any, Literal
+
+from app.domain.index import Job, Repository
+from app.domain.query import Filters, Scope, Strategy
+from app.domain.ranking import Evidence, ModalityRun, Routing, SearchAnswer, SearchResult, SymbolSummary
+from app.http.schemas import repository as repositories
+from app.http.schemas import search_answer as shapes
+
+
+def answer(found: SearchAnswer) -> shapes.AnswerShape:
+    kind = score_kind(found.routing)
+    return shapes.AnswerShape(
+        query=found.query,
+        parsed_query=shapes.ParsedQuery(text=found.text, filters=set_filters(found.filters)),
+        routing=routing(found.routing),
+        results=[_result(result, kind) for result in found.results],
+        total=shapes.TotalShape(
+            results=found.total.results, lines=found.total.lines, relation="exact" if found.total.exact else "lower_bound"
+        ),
+        relevance=found.relevance,
+        partial=found.partial,
+        next_cursor=found.next_cursor,
+        index=_index(found.scope),
+        coverage=_coverage(found.scope),
+        absence=found.absence,
+        warnings=[shapes.WarningShape(code=notice.code, message=notice.message) for notice in found.warnings],
+        took_ms=_milliseconds(found.took_ms),
+    )
+
+
+def routing(taken: Routing) -> shapes.RoutingShape:
+    return shapes.RoutingShape(**_routing_fields(taken), modalities=[_run(run) for run in taken.modalities])
+
+
+def classification(planned: Routing) -> shapes.ClassifyAnswer:
+    """The route that would be taken: nothing has run, so there are no hits and no times."""
+    modalities = [shapes.ModalityShape(name=run.modality, weight=run.weight, hits=None, took_ms=None) for run in planned.modalities]
+    return shapes.ClassifyAnswer(**_routing_fields(planned), modalities=modalities)
+
+
+def repository(stored: Repository) -> repositories.RepositoryShape:
+    coverage = stored.coverage
+    return repositories.RepositoryShape(
+        name=stored.name,
+        source=repositories.SourceShape(path=stored.source.path),
+        include=list(stored.source.include),
+        exclude=list(stored.source.exclude),
+        status=_status(stored),
+        generation=stored.generation,
+        revision=stored.revision,
+        known_revision=stored.known_revision,
+        stale=stored.stale,
+        created_at=stored.created_at,
+        indexed_at=stored.indexed_at,
+        coverage=repositories.RepositoryCoverage(
+            files=coverage.files,
+            skipped=coverage.skipped,
+            embeddings_pending=coverage.embeddings_pending,
+            embeddings_failed=coverage.embeddings_failed,
+            by_outcome=dict(coverage.by_outcome),
+            by_reason=dict(coverage.by_reason),
+            by_language=dict(coverage.by_language),
+        ),
+    )
+
+
+def job(run: Job) -> repositories.JobShape:
+    return repositories.JobShape(**_job_fields(run))
+
+
+def accepted(run: Job, *, joined: bool) -> repositories.JobAccepted:
+    return repositories.JobAccepted(**_job_fields(run), joined=joined)
+
+
+def score_kind(taken: Routing) -> str:
+    """Whose score the results carry: one retriever's own where its order was kept."""
+    if taken.strategy is not Strategy.WEIGHTED_RRF and taken.modalities:
+        return taken.modalities[0].modality.value
+    return "rescoring" if taken.rescored else "fusion"
+
+
+def set_filters(filters: Filters) -> dict[str, Any]:
+    """The filters that differ from their default."""
+    pairs = ((item.name, getattr(filters, item.name)) for item in fields(filters))
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value}
+
+
+def _routing_fields(taken: Routing) -> dict[str, Any]:
+    read = taken.classification
+    return {
+        "intent": read.intent,
+        "confidence": read.confidence,
+        "rule": read.rule,
+        "operands": list(read.operands),
+        "operand_missing": read.operand_missing,
+        "fusion_strategy": taken.strategy,
+        "fallback_from": taken.fallback_from,
+        "rescored": taken.rescored,
+        "preset": taken.preset,
+        "degraded": [shapes.DegradedShape(modality=entry.modality, reason=entry.reason) for entry in taken.degraded],
+    }
+
+
+def _run(run: ModalityRun) -> shapes.ModalityShape:
+    return shapes.ModalityShape(name=run.modality, weight=run.weight, hits=run.hits, took_ms=_milliseconds(run.took_ms))
+
+
+def _result(result: SearchResult, kind: str) -> shapes.ResultShape:
+    return shapes.ResultShape(
+        repository=result.repository,
+        revision=result.revision,
+        path=result.path,
+        language=result.language,
+        path_class=result.path_class,
+        start_line=result.start_line,
+        end_line=result.end_line,
+        symbol=None if result.symbol is None else _symbol(result.symbol),
+        snippet=result.snippet,
+        snippet_start_line=result.snippet_start_line,
+        snippet_truncated=result.snippet_truncated,
+        highlights=[shapes.HighlightShape(line=mark.line, start=mark.start, end=mark.end) for mark in result.highlights],
+        score=result.score,
+        score_kind=kind,
+        evidence=[_evidence(entry) for entry in result.evidence],
+        more_in_file=[shapes.SpanShape(start_line=span.start_line, end_line=span.end_line) for span in result.more_in_file],
+        explanation=result.explanation,
+    )
+
+
+def _symbol(symbol: SymbolSummary) -> shapes.SymbolShape:
+    return shapes.SymbolShape(
+        id=symbol.id,
+        name=symbol.name,
+        kind=symbol.kind,
+        signature=symbol.signature,
+        qualified=symbol.qualified,
+        start_line=symbol.start_line,
+        end_line=symbol.end_line,
+    )
+
+
+def _evidence(entry: Evidence) -> shapes.EvidenceShape:
+    return shapes.EvidenceShape(
+        modality=entry.modality,
+        relation=entry.relation,
+        edge_class=entry.edge_class,
+        line=entry.line,
+        distance=entry.distance,
+        score=entry.score,
+        symbol=entry.symbol,
+        fuzzy=entry.fuzzy,
+        via=list(entry.via),
+    )
+
+
+def _index(scope: Scope) -> list[shapes.IndexShape]:
+    return [
+        shapes.IndexShape(
+            repository=snapshot.repository,
+            revision=snapshot.revision,
+            generation=snapshot.generation,
+            indexed_at=snapshot.indexed_at,
+            stale=snapshot.stale,
+        )
+        for snapshot in scope.snapshots
+    ]
+
+
+def _coverage(scope: Scope) -> shapes.CoverageShape:
+    by_outcome: Counter[str] = Counter()
+    for snapshot in scope.snapshots:
+        by_outcome.update(snapshot.files_by_outcome)
+    return shapes.CoverageShape(
+        files=sum(snapshot.files for snapshot in scope.snapshots),
+        skipped=sum(snapshot.skipped for snapshot in scope.snapshots),
+        embeddings_pending=sum(snapshot.embeddings_pending for snapshot in scope.snapshots),
+        by_outcome={key.value if isinstance(key, Enum) else str(key): count for key, count in by_outcome.items()},
+    )
+
+
+def _status(stored: Repository) -> Literal["not_indexed", "indexed", "stale"]:
+    if stored.generation == 0:
+        return "not_indexed"
+    return "stale" if stored.stale else "indexed"
+
+
+def _job_fields(run: Job) -> dict[str, Any]:
+    fields_of_job = {item.name: getattr(run, item.name) for item in fields(run)}
+    return fields_of_job | {"result": dict(run.result)}
+
+
+def _milliseconds(value: float) -> float:
+    return round(value, 2)

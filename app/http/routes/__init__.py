@@ -1,0 +1,1 @@
+"""One module per noun; each says which problems its calls answer with."""

@@ -1,0 +1,59 @@
+"""Field types that requests share: text that every layer below can take, and lists."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from app.domain.code import SymbolKind
+from app.domain.query import Modality
+
+MAX_QUERY: Final = 10_000
+NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+
+
+class StrictModel(BaseModel):
+    """A request body or query string in which an unknown field is an error."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL stores no NUL, and no encoder writes a lone surrogate."""
+    if "\0" in text:
+        raise ValueError("contains a NUL character")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("contains a lone surrogate, which is no valid Unicode")
+    return text
+
+
+def _question(text: str) -> str:
+    if not text.strip():
+        raise ValueError("the query is empty")
+    if len(text) > MAX_QUERY:
+        raise ValueError(f"the query has {len(text):,} characters; at most {MAX_QUERY:,} are allowed")
+    return _storable(text)
+
+
+def _split(value: Any) -> Any:
+    """``a,b`` and ``c`` of a repeated parameter → ``[a, b, c]``."""
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list):
+        return value
+    return [part.strip() for item in value for part in str(item).split(",") if part.strip()]
+
+
+def _distinct(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+Query = Annotated[str, AfterValidator(_question), Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY})]
+Text = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(_storable)]
+TextList = Annotated[tuple[Text, ...], Field(max_length=100), AfterValidator(_distinct)]
+Modalities = Annotated[tuple[Modality, ...], Field(max_length=100), AfterValidator(_distinct)]
+Kinds = Annotated[tuple[SymbolKind, ...], Field(max_length=100), AfterValidator(_distinct)]
+
+Repeated = BeforeValidator(_split)
+"""Marks a query parameter that may be repeated or separated by commas."""

@@ -1,0 +1,274 @@
+"""What a search answers with. A field that does not apply is null, never absent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.domain.code import PathClass
+from app.domain.query import Intent, Modality, Preset, Strategy
+
+
+class Shape(BaseModel):
+    """Part of an answer: attribute docstrings are its descriptions."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class ParsedQuery(Shape):
+    """What was understood of the query text."""
+
+    text: str
+    """The question without its filters."""
+    filters: dict[str, Any]
+    """The filters in force, from the text and the request; only those that differ from the default."""
+
+
+class ModalityShape(Shape):
+    """One retriever's share. `hits` and `took_ms` are null in a classification, which runs none."""
+
+    name: Modality
+    weight: float
+    hits: int | None
+    took_ms: float | None
+
+
+class DegradedShape(Shape):
+    """A retriever that failed or ran out of time while the others answered."""
+
+    modality: Modality
+    reason: str
+
+
+class RoutingShape(Shape):
+    """How the question was read and which way it went."""
+
+    intent: Intent
+    confidence: float
+    rule: str
+    """The rule that fired."""
+    operands: list[str]
+    """The symbols or literals found in the question; retrievers get the first."""
+    operand_missing: bool
+    """The intent needs an operand and the question names none."""
+    fusion_strategy: Strategy
+    fallback_from: Strategy | None
+    """The strategy that found nothing before this one was tried."""
+    rescored: bool
+    preset: Preset
+    modalities: list[ModalityShape]
+    degraded: list[DegradedShape]
+
+
+class SymbolShape(Shape):
+    """The definition a result shows; its id survives re-indexing."""
+
+    id: str
+    name: str
+    kind: str
+    signature: str
+    qualified: str
+    start_line: int
+    end_line: int
+
+
+class HighlightShape(Shape):
+    """A match: 1-based line; start and end are 0-based, half-open, in code points of that line."""
+
+    line: int
+    start: int
+    end: int
+
+
+class EvidenceShape(Shape):
+    """Why a retriever returned this result."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    modality: Modality
+    relation: str | None
+    edge_class: str | None = Field(alias="class", description="How far a graph edge can be trusted: exact, likely or possible.")
+    line: int | None
+    distance: int | None
+    score: float
+    symbol: str | None
+    fuzzy: bool
+    via: list[str]
+
+
+class SpanShape(Shape):
+    start_line: int
+    end_line: int
+
+
+class ResultShape(Shape):
+    """One result: the best chunk of a file."""
+
+    repository: str
+    revision: str
+    path: str
+    language: str | None
+    path_class: PathClass
+    start_line: int
+    end_line: int
+    symbol: SymbolShape | None
+    snippet: str
+    snippet_start_line: int
+    snippet_truncated: bool
+    highlights: list[HighlightShape]
+    score: float
+    score_kind: str
+    """Whose score this is: `fusion`, `rescoring`, or the retriever whose order the list keeps. Different kinds do not compare."""
+    evidence: list[EvidenceShape]
+    more_in_file: list[SpanShape]
+    explanation: Mapping[str, Any] | None
+    """Every rank, weight, contribution, boost and demotion, when asked for by `explain`."""
+
+
+class TotalShape(Shape):
+    """Results before paging; matching lines for a literal or a regex."""
+
+    results: int
+    lines: int | None
+    relation: str
+    """`exact` or `lower_bound`."""
+
+
+class IndexShape(Shape):
+    """The published index that this answer was read from; stale when a newer revision is known."""
+
+    repository: str
+    revision: str
+    generation: int
+    indexed_at: datetime
+    stale: bool
+
+
+class CoverageShape(Shape):
+    """What the searched indexes hold and what they left out."""
+
+    files: int
+    skipped: int
+    embeddings_pending: int
+    by_outcome: dict[str, int]
+
+
+class WarningShape(Shape):
+    code: str
+    message: str
+
+
+_ROUTING_EXAMPLE: Final[dict[str, Any]] = {
+    "intent": "find_references",
+    "confidence": 0.9,
+    "rule": "who_calls",
+    "operands": ["parse_config"],
+    "operand_missing": False,
+    "fusion_strategy": "direct",
+    "fallback_from": None,
+    "rescored": False,
+    "preset": "balanced",
+    "modalities": [{"name": "graph", "weight": 0.5, "hits": 7, "took_ms": 2.1}],
+    "degraded": [],
+}
+
+CLASSIFY_EXAMPLE: Final[dict[str, Any]] = _ROUTING_EXAMPLE | {
+    "modalities": [{"name": "graph", "weight": 0.5, "hits": None, "took_ms": None}]
+}
+
+ANSWER_EXAMPLE: Final[dict[str, Any]] = {
+    "query": "who calls parse_config",
+    "parsed_query": {"text": "who calls parse_config", "filters": {}},
+    "routing": _ROUTING_EXAMPLE,
+    "results": [
+        {
+            "repository": "api",
+            "revision": "9f2c4e1a7b3d5f60718293a4b5c6d7e8f9012345",
+            "path": "app/boot.py",
+            "language": "python",
+            "path_class": "source",
+            "start_line": 41,
+            "end_line": 58,
+            "symbol": {
+                "id": "5d41402abc4b2a76",
+                "name": "boot",
+                "kind": "function",
+                "signature": "def boot(path: Path) -> App",
+                "qualified": "boot",
+                "start_line": 41,
+                "end_line": 58,
+            },
+            "snippet": "def boot(path: Path) -> App:\n    settings = load()\n\n    config = parse_config(path)",
+            "snippet_start_line": 41,
+            "snippet_truncated": False,
+            "highlights": [{"line": 44, "start": 13, "end": 25}],
+            "score": 1.0,
+            "score_kind": "graph",
+            "evidence": [
+                {
+                    "modality": "graph",
+                    "relation": "calls",
+                    "class": "exact",
+                    "line": 44,
+                    "distance": 1,
+                    "score": 1.0,
+                    "symbol": "boot",
+                    "fuzzy": False,
+                    "via": [],
+                }
+            ],
+            "more_in_file": [{"start_line": 90, "end_line": 97}],
+            "explanation": None,
+        }
+    ],
+    "total": {"results": 1, "lines": None, "relation": "exact"},
+    "relevance": "strong",
+    "partial": False,
+    "next_cursor": None,
+    "index": [
+        {
+            "repository": "api",
+            "revision": "9f2c4e1a7b3d5f60718293a4b5c6d7e8f9012345",
+            "generation": 12,
+            "indexed_at": "2025-01-31T12:00:00Z",
+            "stale": False,
+        }
+    ],
+    "coverage": {"files": 412, "skipped": 3, "embeddings_pending": 0, "by_outcome": {"indexed": 398, "text_only": 14}},
+    "absence": None,
+    "warnings": [],
+    "took_ms": 3.4,
+}
+
+
+class ClassifyAnswer(RoutingShape):
+    """The reading of a question and the route that a search would take."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [CLASSIFY_EXAMPLE]})
+
+
+class AnswerShape(Shape):
+    """The whole answer to a search."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [ANSWER_EXAMPLE]})
+
+    query: str
+    parsed_query: ParsedQuery
+    routing: RoutingShape
+    results: list[ResultShape]
+    total: TotalShape
+    relevance: str
+    """`none`, `weak` or `strong`: how much evidence the best result has."""
+    partial: bool
+    """A deadline cut the search short."""
+    next_cursor: str | None
+    """Pass as `cursor` for the next page; null on the last one."""
+    index: list[IndexShape]
+    coverage: CoverageShape
+    absence: Mapping[str, Any] | None
+    """For an empty answer: whether absence is proven, and over how many files."""
+    warnings: list[WarningShape]
+    took_ms: float

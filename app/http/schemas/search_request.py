@@ -1,0 +1,180 @@
+"""What a search or a classification is asked with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import ConfigDict, Field, JsonValue
+
+from app.domain.query import Dedupe, Filters, Preset, SearchRequest
+from app.http.schemas.fields import Kinds, Modalities, Query, Repeated, StrictModel, Text, TextList
+
+_LIMIT = Field(ge=1, le=100)
+_SNIPPET_LINES = Field(ge=1, le=1_000)
+_MAX_BYTES = Field(ge=1_000, le=10_000_000)
+_TIMEOUT_MS = Field(ge=1, le=3_600_000)
+
+
+class FilterFields(StrictModel):
+    """What a result must satisfy, beside the filters written in the query text itself."""
+
+    languages: TextList = ()
+    """Languages by name, such as `python`."""
+    paths: TextList = ()
+    """Path globs, git's way; a leading `!` excludes."""
+    kinds: Kinds = ()
+    """Kinds of the definition a result shows."""
+    symbols: TextList = ()
+    """Names of the definition a result shows."""
+    include_tests: bool = False
+    """Do not demote tests and examples."""
+    include_docs: bool = False
+    """Do not demote documentation and configuration."""
+    include_vendor: bool = False
+    """Do not demote vendored and generated code."""
+    case: bool = False
+    """Case-sensitive."""
+    regex: bool = False
+    """The whole query is one RE2 pattern."""
+    word: bool = False
+    """Whole words only."""
+
+
+class ClassifyRequest(StrictModel):
+    """The question, and what else decides its route."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "who calls parse_config"}]})
+
+    query: Query
+    """The question: plain words, an identifier, an error message, a quoted string, code; may hold filters such as `lang:python`."""
+    preset: Preset = Preset.BALANCED
+    """How much work the search may do."""
+    modalities: Modalities = ()
+    """Exactly these retrievers instead of the preset's choice."""
+    literal: bool = False
+    """The whole query is one literal: no filter syntax, no classification."""
+    filters: FilterFields = FilterFields()
+
+    def to_domain(self) -> SearchRequest:
+        return SearchRequest(
+            query=self.query,
+            preset=self.preset,
+            modalities=self.modalities,
+            literal=self.literal,
+            filters=to_filters(self.filters),
+        )
+
+
+SEARCH_EXAMPLES: Final[list[JsonValue]] = [
+    {"query": "who calls parse_config"},
+    {
+        "query": "how does authentication work",
+        "repositories": ["api"],
+        "preset": "thorough",
+        "filters": {"languages": ["python"], "paths": ["src/**", "!src/legacy/**"]},
+        "limit": 20,
+        "explain": True,
+    },
+]
+
+
+class SearchBody(ClassifyRequest):
+    """One search."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": SEARCH_EXAMPLES})
+
+    repositories: TextList = ()
+    """Repositories to search, by name; all of them when empty."""
+    limit: Annotated[int, _LIMIT] = 10
+    """Results on this page."""
+    cursor: Text | None = None
+    """`next_cursor` of the page before."""
+    dedupe: Dedupe = Dedupe.FILE
+    """One result per file, one per distinct content, or every chunk."""
+    snippet_lines: Annotated[int, _SNIPPET_LINES] | None = None
+    """Lines of a snippet at most."""
+    max_bytes: Annotated[int, _MAX_BYTES] | None = None
+    """Bytes of all snippets together at most."""
+    timeout_ms: Annotated[int, _TIMEOUT_MS] | None = None
+    """Deadline of this search; the service's own bounds it from above."""
+    explain: bool = False
+    """Show every rank, weight, boost and demotion."""
+    rescore: bool = True
+    """Re-order the best files of the fusion; false gives the plain fusion."""
+
+    def to_domain(self) -> SearchRequest:
+        return SearchRequest(
+            query=self.query,
+            repositories=self.repositories,
+            preset=self.preset,
+            modalities=self.modalities,
+            literal=self.literal,
+            filters=to_filters(self.filters),
+            limit=self.limit,
+            cursor=self.cursor,
+            dedupe=self.dedupe,
+            snippet_lines=self.snippet_lines,
+            max_bytes=self.max_bytes,
+            timeout_ms=self.timeout_ms,
+            explain=self.explain,
+            rescore=self.rescore,
+        )
+
+
+class SearchParameters(FilterFields):
+    """The same search as a query string. Lists are repeated or separated by commas."""
+
+    q: Query
+    """The question."""
+    repositories: Annotated[TextList, Repeated] = ()
+    """Repositories to search, by name; all of them when absent."""
+    preset: Preset = Preset.BALANCED
+    """How much work the search may do."""
+    modalities: Annotated[Modalities, Repeated] = ()
+    """Exactly these retrievers instead of the preset's choice."""
+    languages: Annotated[TextList, Repeated] = ()
+    """Languages by name, such as `python`."""
+    paths: Annotated[TextList, Repeated] = ()
+    """Path globs, git's way; a leading `!` excludes."""
+    kinds: Annotated[Kinds, Repeated] = ()
+    """Kinds of the definition a result shows."""
+    symbols: Annotated[TextList, Repeated] = ()
+    """Names of the definition a result shows."""
+    literal: bool = False
+    """The whole query is one literal."""
+    limit: Annotated[int, _LIMIT] = 10
+    """Results on this page."""
+    cursor: Text | None = None
+    """`next_cursor` of the page before."""
+    dedupe: Dedupe = Dedupe.FILE
+    """One result per file, one per distinct content, or every chunk."""
+    snippet_lines: Annotated[int, _SNIPPET_LINES] | None = None
+    """Lines of a snippet at most."""
+    max_bytes: Annotated[int, _MAX_BYTES] | None = None
+    """Bytes of all snippets together at most."""
+    timeout_ms: Annotated[int, _TIMEOUT_MS] | None = None
+    """Deadline of this search."""
+    explain: bool = False
+    """Show every rank, weight, boost and demotion."""
+    rescore: bool = True
+    """Re-order the best files of the fusion; false gives the plain fusion."""
+
+    def to_domain(self) -> SearchRequest:
+        fields = self.model_dump(exclude={"q"})
+        filters = {name: fields.pop(name) for name in FilterFields.model_fields}
+        return SearchBody(query=self.q, filters=FilterFields(**filters), **fields).to_domain()
+
+
+def to_filters(fields: FilterFields) -> Filters:
+    return Filters(
+        languages=fields.languages,
+        paths=fields.paths,
+        kinds=tuple(kind.value for kind in fields.kinds),
+        symbols=fields.symbols,
+        include_tests=fields.include_tests,
+        include_docs=fields.include_docs,
+        include_vendor=fields.include_vendor,
+        case=fields.case,
+        regex=fields.regex,
+        word=fields.word,
+    )

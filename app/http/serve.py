@@ -1,0 +1,144 @@
+"""Runs the API with uvicorn in this process and, beside it, a worker as a child."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, nullcontext
+from typing import Any, Final
+
+import structlog
+import uvicorn
+
+from app.config import Settings
+from app.domain.errors import ConfigurationError
+from app.http.app import create_app
+from app.http.service import Service, ServiceFactory
+from app.http.source_paths import is_loopback
+from app.worker_process import running_worker
+
+GRACE_SECONDS: Final = 4
+"""How long answers under way may still take once the service is told to stop."""
+
+OnReady = Callable[[Service, str], Awaitable[None]]
+
+_log = structlog.get_logger(__name__)
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to ``serve``, which has more than HTTP to stop."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(open_service: ServiceFactory, settings: Settings, *, worker: bool, on_ready: OnReady | None = None) -> None:
+    """Serve until SIGTERM or SIGINT. ``on_ready`` runs beside the server with the open service and the URL; its errors end the service.
+
+    Raises ConfigurationError when the port cannot be bound, before anything else is started.
+    """
+    listener = bind(settings.host, settings.port)
+    stop = asyncio.Event()
+    _on_signals(stop)
+    with listener:
+        async with AsyncExitStack() as stack:
+            service = await _unless_stopped(stack.enter_async_context(open_service()), stop)
+            if service is None:
+                return
+            if not is_loopback(settings.host):
+                _log.warning("open to the network without authentication", host=settings.host)
+            if worker:
+                await stack.enter_async_context(running_worker())
+            await _serve_http(service, settings, listener, stop, on_ready)
+
+
+async def _serve_http(service: Service, settings: Settings, listener: socket.socket, stop: asyncio.Event, on_ready: OnReady | None) -> None:
+    config = uvicorn.Config(
+        create_app(lambda: nullcontext(service), settings),
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    stopping = asyncio.create_task(stop.wait())
+    greeting = asyncio.create_task(_greet(server, service, url_of(listener), on_ready))
+    waiting: set[asyncio.Task[Any]] = {serving, stopping, greeting}
+    try:
+        while not (serving.done() or stopping.done()):
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if greeting in waiting and greeting.done():
+                waiting.discard(greeting)
+                greeting.result()
+    finally:
+        await _cancel(greeting, stopping)
+        server.should_exit = True
+        await serving
+
+
+async def _unless_stopped(opening: Coroutine[Any, Any, Service], stop: asyncio.Event) -> Service | None:
+    """The opened service, or None when the signal to stop came first."""
+    task = asyncio.create_task(opening)
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else None
+    finally:
+        await _cancel(task, stopping)
+
+
+async def _cancel(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _on_signals(stop: asyncio.Event) -> None:
+    """The first signal stops the service in order; a second Ctrl-C interrupts whatever that waits for."""
+    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        stop.set()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGINT, interrupted)
+
+
+async def _greet(server: uvicorn.Server, service: Service, url: str, on_ready: OnReady | None) -> None:
+    while not server.started:
+        await asyncio.sleep(0.02)
+    _log.info("serving", url=url)
+    if on_ready is not None:
+        await on_ready(service, url)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes any free one. Raises ConfigurationError saying what is in the way."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except socket.gaierror as error:
+        raise ConfigurationError(f"cannot resolve the host {host!r}: {error.strerror}") from None
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(2_048)  # claims the port at once; callers wait in line until the service is open
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigurationError(f"port {port} on {host} is in use; choose another with --port or FOURFOLD_PORT") from None
+        raise ConfigurationError(f"cannot bind to {host}:{port}: {error.strerror}") from None
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

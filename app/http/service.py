@@ -1,0 +1,64 @@
+"""What the HTTP application needs of the service behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Annotated, Protocol
+
+from fastapi import Depends, Request
+
+from app.config import Settings
+from app.domain.query import SearchRequest
+from app.domain.ranking import Routing, SearchAnswer
+from app.http.admission import Admission
+from app.ports import HealthProbe, JobStore, RepositoryStore
+
+
+class Search(Protocol):
+    """The read path."""
+
+    async def search(self, request: SearchRequest) -> SearchAnswer: ...
+
+    def classify(self, request: SearchRequest) -> Routing:
+        """The route that ``search`` would take, without any I/O."""
+        ...
+
+
+class Service(Protocol):
+    """The parts of the running service, as the composition root hands them out."""
+
+    @property
+    def search(self) -> Search: ...
+
+    @property
+    def repositories(self) -> RepositoryStore: ...
+
+    @property
+    def jobs(self) -> JobStore: ...
+
+    @property
+    def health(self) -> HealthProbe: ...
+
+
+ServiceFactory = Callable[[], AbstractAsyncContextManager[Service]]
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+def _settings(request: Request) -> Settings:
+    settings: Settings = request.app.state.settings
+    return settings
+
+
+def _admission(request: Request) -> Admission:
+    admission: Admission = request.app.state.admission
+    return admission
+
+
+CurrentService = Annotated[Service, Depends(_service)]
+CurrentSettings = Annotated[Settings, Depends(_settings)]
+CurrentAdmission = Annotated[Admission, Depends(_admission)]

@@ -1,0 +1,134 @@
+"""Reads a git work tree through git itself: its files, their attributes, its revision.
+
+The tree may belong to someone else and its configuration may be hostile, so nothing that it names is ever run: no hooks, no
+fsmonitor, no filters, no transports; and nothing is written, not even the index's stat cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+GIT_SECONDS: Final = 300.0
+UNBORN: Final = "0" * 40
+"""The commit of a repository without commits, as git writes it."""
+
+_GITLINK: Final = b"160000"
+_ATTRIBUTES: Final = ("linguist-generated", "linguist-vendored")
+_OPTIONS: Final = (
+    "--no-pager",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.quotepath=off"),
+    *("-c", "safe.directory=*"),
+)
+
+
+class GitFailed(Exception):
+    """git is missing, took too long or refused."""
+
+
+class GitTree:
+    """The part of a git work tree below ``root``. Paths are bytes, relative to ``root``."""
+
+    def __init__(self, root: Path) -> None:
+        """Raises GitFailed when ``root`` is in no work tree."""
+        self._root = root
+        self._filters: Sequence[str] = ()
+        if self._run("rev-parse", "--is-inside-work-tree").strip() != b"true":
+            raise GitFailed("not inside a work tree")
+        self._filters = self._disabled_filters()
+
+    def files(self) -> Iterator[tuple[bytes, bool]]:
+        """(path, whether it is another repository): tracked files, and untracked ones that no rule ignores. May repeat a path."""
+        for entry in _split(self._run("ls-files", "-z", "--cached", "--stage")):
+            fields, _, path = entry.partition(b"\t")
+            yield path, fields.startswith(_GITLINK)
+        for path in _split(self._run("ls-files", "-z", "--others", "--exclude-standard")):
+            yield path.rstrip(b"/"), path.endswith(b"/")
+
+    def ignores_root(self) -> bool:
+        """Whether an outer repository ignores all of ``root``: then it has nothing to say about what is in it."""
+        return self._status("check-ignore", "--quiet", "--no-index", "--", ".") == 0 and not self._run("ls-files", "-z", "--cached")
+
+    def attributes(self, paths: Sequence[bytes]) -> Mapping[bytes, Mapping[str, bool]]:
+        """What ``.gitattributes`` says of each path that it says anything about."""
+        answer = self._run("check-attr", "-z", "--stdin", *_ATTRIBUTES, stdin=b"\0".join(paths) + b"\0") if paths else b""
+        fields = _split(answer)
+        found: dict[bytes, dict[str, bool]] = {}
+        for path, name, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
+            if value != b"unspecified":
+                found.setdefault(path, {})[name.decode()] = value in (b"set", b"true")
+        return found
+
+    def revision(self) -> str:
+        """The commit; with ``+`` and a digest of what differs from it below ``root``, when anything does."""
+        commit = UNBORN
+        if self._status("rev-parse", "--verify", "--quiet", "HEAD") == 0:
+            commit = self._run("rev-parse", "--verify", "HEAD").strip().decode()
+        changes = _split(
+            self._run("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty", "--", ".")
+        )
+        if not changes:
+            return commit
+        top = self._run("rev-parse", "--show-toplevel").rstrip(b"\n")
+        digest = hashlib.sha256()
+        for change in sorted(changes):
+            digest.update(change + b"\0" + _stamp(top + b"/" + change[3:]) + b"\0")
+        return f"{commit}+{digest.hexdigest()[:8]}"
+
+    def _disabled_filters(self) -> Sequence[str]:
+        """Options that empty every configured filter driver: comparing a file with the index would run its command."""
+        result = self._call("config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$")
+        names = dict.fromkeys(name.rpartition(b".")[0] for name in _split(result.stdout))
+        options: list[str] = []
+        for driver in map(os.fsdecode, names):
+            for setting in ("clean=", "smudge=", "process=", "required=false"):
+                options += ["-c", f"{driver}.{setting}"]
+        return options
+
+    def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        result = self._call(*arguments, stdin=stdin)
+        if result.returncode != 0:
+            raise GitFailed(f"git {arguments[0]}: {result.stderr.decode(errors='replace').strip()}")
+        return result.stdout
+
+    def _status(self, *arguments: str) -> int:
+        return self._call(*arguments).returncode
+
+    def _call(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        command = ["git", *_OPTIONS, *self._filters, *arguments]
+        try:
+            return subprocess.run(  # noqa: S603 - fixed arguments, no shell
+                command, cwd=self._root, env=_environment(), input=stdin, capture_output=True, timeout=GIT_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise GitFailed(f"git {arguments[0]}: {error}") from error
+
+
+def _environment() -> dict[str, str]:
+    """The process's environment without git's own variables, which would point at another repository."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return kept | {
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "LC_ALL": "C",
+    }
+
+
+def _split(output: bytes) -> list[bytes]:
+    return output.removesuffix(b"\0").split(b"\0") if output else []
+
+
+def _stamp(path: bytes) -> bytes:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return b"-"
+    return b"%d %d" % (status.st_size, status.st_mtime_ns)

@@ -1,0 +1,68 @@
+"""Turns import matches into the names that a file brings in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.code import Import
+from app.indexing.pattern_matches import Captures, PatternMatches
+from app.indexing.source_text import SourceText
+from app.languages.registry import ExtractionRules, PatternRole
+
+_VERSION_SEGMENT: Final = re.compile(r"v\d+")
+_PACKAGE_AFFIXES: Final = re.compile(r"^go-|[.-]go$|\.v\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Imports:
+    """The imports of a file, ordered by position, and the byte offsets of the names that they bind."""
+
+    items: tuple[Import, ...]
+    binding_starts: frozenset[int]
+
+
+def find_imports(rules: ExtractionRules, text: SourceText, matches: PatternMatches) -> Imports:
+    """All imports. A pattern set as ``fallback`` counts only where no other one matched the same module."""
+    found: list[tuple[int, Import]] = []
+    claimed: set[int] = set()
+    bindings: set[int] = set()
+    for role, matched in matches.of("import"):
+        for captures in matched:
+            position = captures["module"][0].start_byte if "module" in captures else captures["import"][0].start_byte
+            if "fallback" in role.settings and position in claimed:
+                continue
+            claimed.add(position)
+            if binding := captures.get("alias") or captures.get("name"):
+                bindings.add(binding[0].start_byte)
+            found.append(_import(rules, text, role, captures))
+    found.sort(key=lambda item: item[0])
+    return Imports(tuple(item for _, item in found), frozenset(bindings))
+
+
+def _import(rules: ExtractionRules, text: SourceText, role: PatternRole, captures: Captures) -> tuple[int, Import]:
+    settings = role.settings
+    module = text.of(captures["module"][0]) if "module" in captures else settings.get("module") or ""
+    name = text.of(captures["name"][0]) if "name" in captures else settings.get("name")
+    alias = text.of(captures["alias"][0]) if "alias" in captures else settings.get("local")
+    site = captures.get("name") or captures.get("module") or captures["import"]
+    start = site[0].start_byte
+    local = None if "unbound" in settings else alias or _local(rules, module, name)
+    return start, Import(module, name, local, text.row(start) + 1, "reexport" in settings)
+
+
+def _local(rules: ExtractionRules, module: str, name: str | None) -> str | None:
+    if name is not None:
+        return None if name == "*" else name
+    if rules.module_binding == "module":
+        return module
+    return _package_name(module) if rules.module_binding == "last_segment" else None
+
+
+def _package_name(module: str) -> str:
+    """The name of a Go package by the conventions of its path: ``x/y/v2`` → y, ``yaml.v3`` and ``go-yaml`` → yaml."""
+    *parents, last = module.split("/")
+    if parents and _VERSION_SEGMENT.fullmatch(last):
+        last = parents[-1]
+    return _PACKAGE_AFFIXES.sub("", last)

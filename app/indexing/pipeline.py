@@ -1,0 +1,172 @@
+"""The write path, top to bottom: discover → analyse → store → show → resolve → rank → publish.
+
+Everything up to ``publish`` is invisible to readers. Embeddings follow after publication (``embed.py``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+from app.config import IndexSettings
+from app.domain.analysis import FileAnalysis, SkippedFile
+from app.domain.index import Coverage, RepositorySource, SkipReason
+from app.indexing.discover import Discovery, discover
+from app.indexing.edges import rank_symbols, resolve_edges
+from app.indexing.parse import ParsePool, Unchanged
+from app.indexing.postings import PostingsBuilder
+from app.storage.maintenance import after_load
+from app.storage.writer import IndexWriter, SegmentWriter, StoredVersion
+
+SEGMENT_ENTRIES: Final = 4_000_000
+"""(term, chunk) entries in a segment: about 80 MB in memory, two or three segments for a repository of Django's size."""
+
+COPY_FILES: Final = 128
+"""Files per COPY: large enough to be fast, small enough to overlap with parsing."""
+
+Report = Callable[[str, int, int | None], Awaitable[None]]
+"""Told the stage, the files done and the files in all; raises to stop the run."""
+
+
+@dataclass(slots=True)
+class IndexRun:
+    """What a run did: counts, and the seconds of each stage."""
+
+    revision: str
+    generation: int = 0
+    coverage: Coverage = field(default_factory=Coverage)
+    analysed: int = 0
+    unchanged: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+async def index_tree(source: RepositorySource, writer: IndexWriter, pool: ParsePool, settings: IndexSettings, report: Report) -> IndexRun:
+    """Index the tree at ``source`` as the next generation and publish it.
+
+    Raises what ``discover`` raises when the tree cannot be read; a file that cannot be read or parsed never stops the run.
+    """
+    clock = _Clock()
+    await report("discover", 0, None)
+    found = await asyncio.to_thread(discover, Path(source.path), source.include, source.exclude, settings.max_file_bytes)
+    run = IndexRun(found.revision, seconds=clock.seconds)
+    await writer.begin()
+    stored = await writer.stored_versions()
+    clock.lap("discover")
+
+    tree = _Tree(skipped={item.path: item.reason for item in found.skipped})
+    await _store_content(found, stored, writer, pool, tree, report)
+    run.analysed, run.unchanged = tree.analysed, tree.unchanged
+    clock.lap("analyse")
+
+    await report("resolve", len(found.files), len(found.files))
+    come, gone = await writer.show_files(tree.versions, tree.skipped)
+    edges_changed = await resolve_edges(writer, come, gone)
+    clock.lap("resolve")
+    if edges_changed:
+        await rank_symbols(writer)
+    clock.lap("centrality")
+    await report("publish", len(found.files), len(found.files))
+    run.coverage, chunks = await writer.measure_coverage(tree.skipped)
+    run.generation = await writer.publish(found.revision, run.coverage, chunks)
+    await after_load(writer.connection, grew=tree.analysed)
+    clock.lap("publish")
+    return run
+
+
+@dataclass(slots=True)
+class _Tree:
+    """The next generation as it takes shape."""
+
+    versions: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, SkipReason] = field(default_factory=dict)
+    analysed: int = 0
+    unchanged: int = 0
+
+
+async def _store_content(
+    found: Discovery,
+    stored: Mapping[str, Sequence[StoredVersion]],
+    writer: IndexWriter,
+    pool: ParsePool,
+    tree: _Tree,
+    report: Report,
+) -> None:
+    """Analyse what is new and write it, segment by segment."""
+    known = {path: frozenset(version.sha256 for version in versions) for path, versions in stored.items()}
+    results = pool.analyse_all(found.files, known)
+    total = len(found.files)
+    exhausted = False
+    while not exhausted:
+        exhausted = await _store_segment(results, stored, writer, tree, total, report)
+
+
+async def _store_segment(
+    results: AsyncIterator[FileAnalysis | SkippedFile | Unchanged],
+    stored: Mapping[str, Sequence[StoredVersion]],
+    writer: IndexWriter,
+    tree: _Tree,
+    total: int,
+    report: Report,
+) -> bool:
+    """Write one segment; true when the results are exhausted. A tree without any change opens no segment."""
+    pending: list[FileAnalysis] = []
+    async for result in results:
+        if isinstance(result, FileAnalysis):
+            pending.append(result)
+            break
+        _note(result, stored, tree)
+    else:
+        return True
+    async with writer.segment() as segment:
+        postings = PostingsBuilder()
+        async for result in results:
+            if isinstance(result, FileAnalysis):
+                pending.append(result)
+            else:
+                _note(result, stored, tree)
+            if len(pending) >= COPY_FILES:
+                await _write(pending, segment, postings, tree)
+                await report("analyse", len(tree.versions) + len(tree.skipped), total)
+                if postings.entries > SEGMENT_ENTRIES:
+                    await _finish(segment, postings)
+                    return False
+        await _write(pending, segment, postings, tree)
+        await _finish(segment, postings)
+    await report("analyse", total, total)
+    return True
+
+
+def _note(result: SkippedFile | Unchanged, stored: Mapping[str, Sequence[StoredVersion]], tree: _Tree) -> None:
+    if isinstance(result, SkippedFile):
+        tree.skipped[result.path] = result.reason
+        return
+    tree.unchanged += 1
+    tree.versions[result.path] = next(version.file_id for version in stored[result.path] if version.sha256 == result.sha256)
+
+
+async def _write(pending: list[FileAnalysis], segment: SegmentWriter, postings: PostingsBuilder, tree: _Tree) -> None:
+    for analysis, written in zip(pending, await segment.add(pending), strict=True):
+        postings.add(written.file_id, written.first_chunk_id, analysis.counts)
+        tree.versions[analysis.path] = written.file_id
+        tree.analysed += 1
+    pending.clear()
+
+
+async def _finish(segment: SegmentWriter, postings: PostingsBuilder) -> None:
+    averages = await segment.average_lengths(postings.average_lengths().tolist())
+    await segment.finish(postings.rows(averages))
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._began = perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = perf_counter()
+        self.seconds[stage] = round(now - self._began, 3)
+        self._began = now

@@ -1,0 +1,193 @@
+"""Which unchanged files an incremental run must resolve again.
+
+The contract: after a run that changed, added or removed files, a file's edges are as in a full build if it is resolved again whenever
+
+- it changed itself, or
+- ``must_resolve`` says so: a name in ``Affected.names`` is one of its symbols, references, links of a receiver, imported names or
+  parts of an imported module, or a part of an imported module is in ``Affected.modules``.
+
+Names, not symbols, are compared: that asks for a file too many now and then, and never for one too few. One exception: which of Go's
+import paths are the repository's own is voted on by all of its imports; when the vote turns, a full build is due.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from app.domain.code import Import, ReferenceKind, SymbolKind
+from app.indexing.resolution.facts import FileFacts
+from app.indexing.resolution.families import JAVASCRIPT, family_of
+from app.indexing.resolution.index import DefinitionIndex, Module
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_RUST_TREE = frozenset({"lib.rs", "main.rs", "mod.rs"})
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """Names whose meaning may have changed, and names of modules (last parts of paths) that may be found elsewhere now."""
+
+    names: frozenset[str] = frozenset()
+    modules: frozenset[str] = frozenset()
+
+
+def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: DefinitionIndex) -> Affected:
+    """What a change affects. ``old``: the former facts of changed and removed files; ``new``: the facts of changed and added ones.
+
+    ``index`` is the whole repository after the change.
+    """
+    before = {file.path: file for file in old}
+    after = {file.path: file for file in new}
+    names: set[str] = set()
+    modules: set[str] = set()
+    opened: list[Module] = []
+    for path in before.keys() | after.keys():
+        was, now = before.get(path), after.get(path)
+        changed = _changed_symbols(was, now)
+        names |= changed
+        names |= _changed_bases(was, now, index)
+        for imported in _changed_imports(was, now):
+            names |= {name for name in (imported.local, imported.name) if name and name != "*"}
+            if imported.name in (None, "*"):
+                opened += _namesakes(index, _parts(imported.module)[-1:])
+        if was is None or now is None:
+            modules |= _module_names(path, index)
+        elif changed and family_of(now.language) is JAVASCRIPT:  # a default export is found among all of a file's symbols
+            modules |= _module_names(path, index)
+    opened += _namesakes(index, modules)
+    names |= _top_names(opened, index)
+    return _closed(names, modules, index)
+
+
+def must_resolve(file: FileFacts, affected: Affected) -> bool:
+    """Whether an unchanged file's edges may differ from those it has."""
+    names, modules = affected.names, affected.modules
+    if any(symbol.name in names for symbol in file.symbols):
+        return True
+    for imported in file.imports:
+        parts = _parts(imported.module)
+        if imported.name in names or imported.local in names or not names.isdisjoint(parts):
+            return True
+        if modules and (not parts or not modules.isdisjoint(parts) or imported.name in modules):
+            return True
+    return any(
+        reference.name in names or (reference.receiver is not None and not names.isdisjoint(_WORD.findall(reference.receiver)))
+        for reference in file.references
+    )
+
+
+def _changed_symbols(was: FileFacts | None, now: FileFacts | None) -> set[str]:
+    """Names of definitions that are new, gone or declared otherwise. A changed namespace changes all in it."""
+    former, present = _declarations(was), _declarations(now)
+    changed = {name for _, name, *_ in former ^ present}
+    if any(kind is SymbolKind.NAMESPACE for _, _, kind, *_ in former ^ present):
+        changed = {name for _, name, *_ in former | present}
+    return changed | {part for name in changed if not name.isidentifier() for part in _WORD.findall(name)}
+
+
+def _declarations(file: FileFacts | None) -> set[tuple[int, str, SymbolKind, bool, str]]:
+    if file is None:
+        return set()
+    pairs = zip(file.symbol_ids, file.symbols, strict=True)
+    return {(identifier, s.name, s.kind, s.exported, s.signature) for identifier, s in pairs}
+
+
+def _changed_imports(was: FileFacts | None, now: FileFacts | None) -> list[Import]:
+    former = {(i.module, i.name, i.local): i for i in (was.imports if was else ())}
+    present = {(i.module, i.name, i.local): i for i in (now.imports if now else ())}
+    return [(former | present)[key] for key in sorted(former.keys() ^ present.keys(), key=repr)]
+
+
+def _changed_bases(was: FileFacts | None, now: FileFacts | None, index: DefinitionIndex) -> set[str]:
+    """All that a type with other bases than before can have gained or lost: the members of the old bases and of the new."""
+    former, present = _bases(was), _bases(now)
+    return _inherited({base for _, base in former ^ present}, index)
+
+
+def _bases(file: FileFacts | None) -> set[tuple[str, str]]:
+    if file is None:
+        return set()
+    return {
+        (file.symbols[r.enclosing].qualified, r.name)
+        for r in file.references
+        if r.kind is ReferenceKind.INHERIT and r.enclosing is not None
+    }
+
+
+def _inherited(bases: set[str], index: DefinitionIndex) -> set[str]:
+    """Names of the members of all types with these simple names and of the types above them."""
+    members: set[str] = set()
+    waiting, seen = list(bases), set(bases)
+    while waiting:
+        base = waiting.pop()
+        for definition in index.everywhere(base):
+            if not definition.kind.is_type:
+                continue
+            members |= index.member_names(definition.name)
+            for reference in definition.module.bases.get(definition.ordinal, ()):
+                if reference.name not in seen:
+                    seen.add(reference.name)
+                    waiting.append(reference.name)
+    return members
+
+
+def _module_names(path: str, index: DefinitionIndex) -> set[str]:
+    """The parts by which imports can mean a path: its stem and its folder; with a package's file all that stands beside it."""
+    directory, _, filename = path.rpartition("/")
+    names = {filename.partition(".")[0], directory.rpartition("/")[2]} - {""}
+    if filename.startswith("__init__."):
+        names |= {module.stem for module in index.modules.values() if module.directory == directory}
+    return names | ({"crate", "super"} if filename in _RUST_TREE else set())
+
+
+def _namesakes(index: DefinitionIndex, stems: Iterable[str]) -> list[Module]:
+    wanted = set(stems)
+    return [module for module in index.modules.values() if module.stem in wanted] if wanted else []
+
+
+def _top_names(opened: Sequence[Module], index: DefinitionIndex) -> set[str]:
+    """All names that can come in by opening these modules, also through what they open themselves."""
+    names: set[str] = set()
+    seen = {module.path for module in opened}
+    waiting = list(opened)
+    while waiting:
+        module = waiting.pop()
+        names |= {definition.name for definition in module.definitions if definition.container is None}
+        names |= module.bindings.keys()
+        stems = [part for i in module.imports if i.name in (None, "*") for part in _parts(i.module)[-1:]]
+        for other in _namesakes(index, stems):
+            if other.path not in seen:
+                seen.add(other.path)
+                waiting.append(other)
+    return names
+
+
+def _closed(names: set[str], modules: set[str], index: DefinitionIndex) -> Affected:
+    """Follow aliases, base lists and declared types until nothing is added: each passes a change on under another name."""
+    names = set(names)
+    size = -1
+    while size != len(names):
+        size = len(names)
+        for module in index.modules.values():
+            for imported in module.imports:
+                if imported.local and (imported.name in names or imported.name in modules or not modules.isdisjoint(_parts(imported.module))):
+                    names.add(imported.local)
+            for ordinal, references in module.bases.items():
+                if any(reference.name in names for reference in references):
+                    names |= _inherited({reference.name for reference in references} | {module.definitions[ordinal].name}, index)
+            for definition in module.definitions:
+                if definition.name not in names and _mentions(definition.signature, names):
+                    names.add(definition.name)
+    return Affected(frozenset(names), frozenset(modules))
+
+
+def _mentions(signature: str, names: set[str]) -> bool:
+    return not names.isdisjoint(_WORD.findall(signature))
+
+
+def _parts(module: str) -> list[str]:
+    return _WORD.findall(module)
+
+

@@ -1,0 +1,182 @@
+"""Declared types, read out of the text of a signature. A type is given as its dotted name, without decoration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.indexing.resolution.families import C, CSHARP, GO, JAVA, JAVASCRIPT, PHP, PYTHON, RUBY, RUST, Family
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_WORDS_BEFORE = frozenset(
+    "public private protected internal readonly static final const mut ref out in params override abstract async export default "
+    "let var val dyn impl struct class enum union typename volatile register extern inline virtual unsigned signed pub "
+    "declare sealed transient synchronized new required".split()
+)
+_WRAPPERS = frozenset(
+    "Optional Annotated Final ClassVar Promise Awaitable Readonly Partial Required Box Rc Arc Option Ref RefCell Mutex RwLock "
+    "shared_ptr unique_ptr weak_ptr Nullable Task Lazy".split()
+)
+_NOTHING = frozenset({"None", "null", "undefined", "nil", "void"})
+_TYPE_FIRST = frozenset({C.name, CSHARP.name, JAVA.name, PHP.name})
+_CONSTRUCTION = re.compile(r"=\s*(?:await\s+)?(?:new\s+)?&?\s*((?:[^\W\d]\w*(?:\.|::|\\))*[^\W\d]\w*)\s*[({]")
+
+
+def parameters(signature: str, name: str, family: Family) -> dict[str, str | None]:
+    """Parameter name → declared type; None when there is none or it is no single named type. A Go receiver counts as one."""
+    found: dict[str, str | None] = {}
+    for group in _parameter_groups(signature, name, family):
+        pending: list[str] = []
+        for part in _split(group, ","):
+            _read_parameter(part.strip(), family, found, pending)
+    return found
+
+
+def value_type(signature: str, name: str, family: Family) -> tuple[str, bool] | None:
+    """What a variable, constant or field holds: (type or called name, whether it is a call's name rather than a type)."""
+    declared = _annotated(signature, name, family)
+    if declared:
+        return declared, False
+    construction = _CONSTRUCTION.search(signature)
+    if construction:
+        return _dotted(construction[1]), True
+    return None
+
+
+def return_type(signature: str, name: str, family: Family) -> str | None:
+    """The declared type of what a function gives back."""
+    if family in (PYTHON, RUST):
+        arrow = signature.rpartition("->")
+        return named_type(arrow[2].rstrip(": {")) if arrow[1] else None
+    if family.name in _TYPE_FIRST and family is not PHP:
+        before = signature.partition("(")[0].rstrip()
+        return named_type(before.removesuffix(name)) if before.endswith(name) else None
+    if family is RUBY:
+        return None
+    end = _closing(signature, _opening(signature, name))
+    after = signature[end + 1 :].strip().rstrip("{=> ").strip()
+    if family is GO:
+        first = next(_split(after.strip("()"), ","), "").strip()
+        return named_type(first.split()[-1]) if first else None
+    return named_type(after[1:]) if after.startswith(":") else None
+
+
+def named_type(text: str) -> str | None:
+    """The one named type in a type expression: ``Optional[Foo]``, ``*pkg.Foo``, ``Foo | None`` → Foo; None for several or none."""
+    text = text.strip().strip("\"'").strip()
+    alternatives = [part.strip() for part in _split(text, "|")]
+    alternatives = [part for part in alternatives if part and part not in _NOTHING]
+    if len(alternatives) != 1:
+        return None
+    text = re.sub(r"^(?:[*&?\s]|'\w+\s)+", "", alternatives[0]).rstrip("*&?! ")
+    words = text.split()
+    while len(words) > 1 and words[0] in _WORDS_BEFORE:
+        words.pop(0)
+    text = " ".join(words).lstrip("*& ").rstrip("*&?! ")
+    head = re.match(r"((?:[^\W\d]\w*(?:\.|::|\\))*[^\W\d]\w*)\s*(.*)$", text.lstrip("\\"), re.DOTALL)
+    if not head:
+        return None
+    outer, rest = _dotted(head[1]), head[2]
+    if not rest:
+        return outer
+    if rest[0] in "[<" and rest[-1] in "]>":
+        if outer.rpartition(".")[2] in _WRAPPERS:
+            return named_type(next(_split(rest[1:-1], ","), ""))
+        return None if rest == "[]" else outer
+    return None
+
+
+def _annotated(signature: str, name: str, family: Family) -> str | None:
+    if family.name in _TYPE_FIRST:
+        declared = signature.partition("=")[0].rstrip("; ")
+        before, found, after = declared.rpartition(("$" if family is PHP else "") + name)
+        return named_type(_without_modifiers(before)) if found and not after.strip("[]; ") else None
+    if family is GO:
+        match = re.search(rf"\b{re.escape(name)}\s+([^=]+)", signature.removeprefix("var ").removeprefix("const "))
+        return named_type(match[1].split("`")[0]) if match else None
+    match = re.search(rf"(?<!\w){re.escape(name)}\s*[?!]?\s*:(?![:=])\s*(.+)", signature, re.DOTALL)
+    return named_type(next(_split(match[1].rstrip(",; "), "="), "")) if match else None
+
+
+def _read_parameter(part: str, family: Family, found: dict[str, str | None], pending: list[str]) -> None:
+    """Add one parameter. Go shares a type among names (``a, b Foo``): the names wait in ``pending`` for it."""
+    part = next(_split(part, "="), "").strip()
+    if family.name in _TYPE_FIRST:
+        names = _NAME.findall(part.rstrip("[] "))
+        if names:
+            before = part[: part.rfind(names[-1])]
+            found[names[-1]] = named_type(_without_modifiers(before.rstrip("$"))) if before.strip() else None
+        return
+    if family is GO:
+        words = part.split(None, 1)
+        if len(words) == 1:
+            pending.append(words[0])
+            found[words[0]] = None
+        elif words:
+            for name in (*pending, words[0]):
+                found[name] = named_type(words[1])
+            pending.clear()
+        return
+    name, colon, annotation = part.partition(":")
+    names = _NAME.findall(name.rstrip("?! "))
+    if not names:
+        return
+    if name.lstrip().startswith(("{", "[")):
+        found.update(dict.fromkeys(_NAME.findall(part), None))
+    else:
+        found[names[-1]] = named_type(annotation) if colon else None
+
+
+def _parameter_groups(signature: str, name: str, family: Family) -> Iterator[str]:
+    start = _opening(signature, name)
+    if family is GO and signature.startswith("func ("):
+        yield signature[6 : _closing(signature, 5)]
+    if start >= 0:
+        yield signature[start + 1 : _closing(signature, start)]
+    elif family is JAVASCRIPT:
+        lone = re.search(r"=\s*(?:async\s+)?([^\W\d]\w*)\s*=>", signature)
+        if lone:
+            yield lone[1]
+
+
+def _opening(signature: str, name: str) -> int:
+    """Where the parameter list begins: the first parenthesis after the name."""
+    at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", signature)
+    return signature.find("(", at.end() if at else 0)
+
+
+def _closing(text: str, start: int) -> int:
+    """The index of the parenthesis that closes the one at ``start``, or the text's end when it was cut."""
+    if start < 0:
+        return len(text)
+    depth = 0
+    for index in range(start, len(text)):
+        if text[index] == "(":
+            depth += 1
+        elif text[index] == ")":
+            depth -= 1
+            if not depth:
+                return index
+    return len(text)
+
+
+def _split(text: str, separator: str) -> Iterator[str]:
+    """The parts of a text between separators that stand outside of brackets; ``=>`` and ``->`` are no brackets, ``==`` no ``=``."""
+    depth = begin = 0
+    for index, character in enumerate(text):
+        if character in "([{<":
+            depth += 1
+        elif character in ")]}" or (character == ">" and text[index - 1 : index] not in ("=", "-")):
+            depth -= 1
+        elif character == separator and depth <= 0 and not (separator == "=" and text[index + 1 : index + 2] == ">"):
+            yield text[begin:index]
+            begin = index + 1
+    yield text[begin:]
+
+
+def _without_modifiers(text: str) -> str:
+    return " ".join(word for word in text.split() if word not in _WORDS_BEFORE and not word.startswith("@"))
+
+
+def _dotted(name: str) -> str:
+    return name.replace("::", ".").replace("\\", ".").strip(".")

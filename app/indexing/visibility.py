@@ -1,0 +1,66 @@
+"""Whether a definition can be seen from outside its file, by the language's own rule."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Final
+
+from app.domain.code import Symbol, SymbolKind
+from app.indexing.pattern_matches import PatternMatches
+from app.indexing.source_text import SourceText
+from app.languages.registry import ExtractionRules, PatternRole
+
+_WORD: Final = re.compile(r"\w+")
+_OPEN_MEMBERS: Final = frozenset({SymbolKind.INTERFACE, SymbolKind.TRAIT, SymbolKind.ENUM})
+_OUTER: Final = frozenset({SymbolKind.NAMESPACE, SymbolKind.MODULE})
+_HEADER_BYTES: Final = 400
+
+
+class Visibility:
+    """The export statements and access sections of one file, and the rule that reads them."""
+
+    def __init__(self, rules: ExtractionRules, text: SourceText, matches: PatternMatches) -> None:
+        self._rules = rules
+        self._text = text
+        self._names = {text.of(captures["exported"][0]) for captures in matches.marks("exported")}
+        spans = sorted((node.start_byte, node.end_byte) for captures in matches.marks("export") for node in captures["export"])
+        self._export_starts = [start for start, _ in spans]
+        self._export_ends = [end for _, end in spans]
+        sections = sorted((node.start_byte, text.of(node)) for captures in matches.marks("access") for node in captures["access"])
+        self._section_starts = [start for start, _ in sections]
+        self._sections = [word for _, word in sections]
+
+    def exported(self, symbol: Symbol, name_start: int, start: int, role: PatternRole, parent: Symbol | None) -> bool:
+        """Exported itself and in nothing that is hidden; what a callable defines stays inside it."""
+        name = symbol.name
+        if parent and (parent.kind.is_callable or not parent.exported):
+            return False
+        if "exported" in role.settings:
+            return True
+        rules = self._rules
+        if any(name.startswith(prefix) for prefix in rules.hidden_prefixes) and not (name.startswith("__") and name.endswith("__")):
+            return False
+        if rules.exported_capitals:
+            return name[:1].isupper() or symbol.kind is SymbolKind.NAMESPACE
+        if rules.exported_by_statement and (parent is None or parent.kind in _OUTER):
+            return name in self._names or symbol.qualified.partition(".")[0] in self._names or self._in_export(start)
+        return self._by_words(name_start, start, parent)
+
+    def _in_export(self, position: int) -> bool:
+        index = bisect_right(self._export_starts, position) - 1
+        return index >= 0 and position < self._export_ends[index]
+
+    def _by_words(self, name_start: int, start: int, parent: Symbol | None) -> bool:
+        rules = self._rules
+        words = set(_WORD.findall(self._text.slice(max(start, name_start - _HEADER_BYTES), name_start)))
+        if not words.isdisjoint(rules.exported_words):
+            return True
+        if not words.isdisjoint(rules.hidden_words):
+            return False
+        in_type = parent is not None and parent.kind.is_type and parent.kind not in _OUTER
+        if not in_type and not words.isdisjoint(rules.hidden_words_outside_types):
+            return False
+        if parent is not None and parent.kind in _OPEN_MEMBERS:
+            return True
+        return rules.exported

@@ -1,0 +1,148 @@
+"""Every metric of the service in one table, and the functions that observe them.
+
+No label takes its values from callers: no repository, path or query. ``serve`` runs API and worker as two processes whose numbers meet
+in the files of ``PROMETHEUS_MULTIPROC_DIR``, which must be set before this module is imported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, cast
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from app.domain.ranking import Degradation, SearchAnswer
+
+MULTIPROCESS_DIR: Final = "PROMETHEUS_MULTIPROC_DIR"
+
+_REQUEST_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_STAGE_BUCKETS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDefinition:
+    """One row of the table. ``buckets`` are upper bounds in seconds, for histograms alone."""
+
+    name: str
+    type: Literal["counter", "gauge", "histogram"]
+    labels: tuple[str, ...]
+    help: str
+    buckets: tuple[float, ...] = ()
+
+
+METRICS: Final = (
+    MetricDefinition("fourfold_http_requests_total", "counter", ("route", "method", "status"), "HTTP requests answered."),
+    MetricDefinition("fourfold_http_request_seconds", "histogram", ("route",), "Time to answer an HTTP request.", _REQUEST_BUCKETS),
+    MetricDefinition(
+        "fourfold_search_seconds", "histogram", ("preset", "intent", "strategy"), "Time to answer a search.", _REQUEST_BUCKETS
+    ),
+    MetricDefinition(
+        "fourfold_retriever_seconds",
+        "histogram",
+        ("modality", "outcome"),
+        "Time a retriever took within a search; outcome is ok, timeout or error.",
+        _REQUEST_BUCKETS,
+    ),
+    MetricDefinition("fourfold_searches_empty_total", "counter", ("intent",), "Searches that found nothing."),
+    MetricDefinition(
+        "fourfold_searches_admitted_total", "counter", ("outcome",), "Searches by outcome of admission: admitted or rejected."
+    ),
+    MetricDefinition("fourfold_searches_active", "gauge", (), "Searches being answered now."),
+    MetricDefinition("fourfold_index_stage_seconds", "histogram", ("stage",), "Time a stage of an index run took.", _STAGE_BUCKETS),
+    MetricDefinition("fourfold_index_files_total", "counter", ("language", "outcome"), "Files handled by index runs."),
+    MetricDefinition("fourfold_parse_failures_total", "counter", ("reason",), "Files that could not be parsed and are searchable as text."),
+    MetricDefinition("fourfold_embeddings_total", "counter", ("outcome",), "Chunks embedded: computed, cached or failed."),
+    MetricDefinition("fourfold_jobs_total", "counter", ("state",), "Index jobs that reached a state."),
+)
+
+_Instrument = Counter | Gauge | Histogram
+_registry: Final = CollectorRegistry()
+
+
+def _build(definition: MetricDefinition) -> _Instrument:
+    match definition.type:
+        case "counter":
+            return Counter(definition.name, definition.help, definition.labels, registry=_registry)
+        case "gauge":
+            return Gauge(definition.name, definition.help, definition.labels, registry=_registry, multiprocess_mode="livesum")
+        case "histogram":
+            return Histogram(definition.name, definition.help, definition.labels, registry=_registry, buckets=definition.buckets)
+
+
+_instruments: Final[Mapping[str, _Instrument]] = {definition.name: _build(definition) for definition in METRICS}
+
+
+def render() -> tuple[bytes, str]:
+    """The metrics in Prometheus' text format, of every process that shares them, and the content type."""
+    if os.environ.get(MULTIPROCESS_DIR):
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry), CONTENT_TYPE_LATEST
+    return generate_latest(_registry), CONTENT_TYPE_LATEST
+
+
+def observe_request(route: str, method: str, status: int, seconds: float) -> None:
+    """``route`` is the template of the matched route, never the path itself."""
+    _counter("fourfold_http_requests_total").labels(route, method, str(status)).inc()
+    _histogram("fourfold_http_request_seconds").labels(route).observe(seconds)
+
+
+def observe_search(answer: SearchAnswer) -> None:
+    """The durations that an answer tells about itself. A retriever that failed is observed with the time of the whole answer."""
+    routing = answer.routing
+    intent = routing.classification.intent.value
+    _histogram("fourfold_search_seconds").labels(routing.preset.value, intent, routing.strategy.value).observe(answer.took_ms / 1_000)
+    if not answer.results:
+        _counter("fourfold_searches_empty_total").labels(intent).inc()
+    outcomes = {degradation.modality: _outcome(degradation) for degradation in routing.degraded}
+    took = dict.fromkeys(outcomes, answer.took_ms) | {run.modality: run.took_ms for run in routing.modalities}
+    for modality, milliseconds in took.items():
+        outcome = outcomes.get(modality, "ok")
+        _histogram("fourfold_retriever_seconds").labels(modality.value, outcome).observe(milliseconds / 1_000)
+
+
+def observe_admission(*, admitted: bool) -> None:
+    _counter("fourfold_searches_admitted_total").labels("admitted" if admitted else "rejected").inc()
+
+
+def active_searches(change: int) -> None:
+    """Add +1 when a search begins and -1 when it ends."""
+    gauge = _instruments["fourfold_searches_active"]
+    cast(Gauge, gauge).inc(change)
+
+
+def observe_stage(stage: str, seconds: float) -> None:
+    _histogram("fourfold_index_stage_seconds").labels(stage).observe(seconds)
+
+
+def count_files(language: str | None, outcome: str, amount: int = 1) -> None:
+    """``language`` is one of the registry's names, None for a file in no known language."""
+    _counter("fourfold_index_files_total").labels(language or "none", outcome).inc(amount)
+
+
+def count_parse_failures(reason: str, amount: int = 1) -> None:
+    _counter("fourfold_parse_failures_total").labels(reason).inc(amount)
+
+
+def count_embeddings(outcome: Literal["computed", "cached", "failed"], amount: int = 1) -> None:
+    _counter("fourfold_embeddings_total").labels(outcome).inc(amount)
+
+
+def count_job(state: str) -> None:
+    _counter("fourfold_jobs_total").labels(state).inc()
+
+
+def _counter(name: str) -> Counter:
+    return cast(Counter, _instruments[name])
+
+
+def _histogram(name: str) -> Histogram:
+    return cast(Histogram, _instruments[name])
+
+
+def _outcome(degradation: Degradation) -> Literal["timeout", "error"]:
+    reason = degradation.reason.lower()
+    return "timeout" if "time" in reason or "deadline" in reason else "error"

@@ -1,0 +1,65 @@
+"""Finds code by its dependencies: who uses a symbol, and what a change to it reaches.
+
+Edges in the store are ``exact`` or ``likely``. A use that could not be resolved is ``possible``: a reference of that name without an edge,
+looked up by name when it is asked for, shown with its class and after the others, never dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Final
+
+from app.domain.query import Intent, Modality, RetrievalQuery
+from app.domain.ranking import RankedList
+from app.retrievers.files import file_hit, group_by_file, ranked
+from app.retrievers.sites import Site, definition_sites, locate
+from app.retrievers.traversal import Targets, dependents, direct_uses, impact, possible_uses, resolve_targets
+from app.storage.engine import Connection
+from app.storage.pool import Pool
+
+IMPACT_DEPTH: Final = 5
+HOP_TARGETS: Final = 20
+
+
+class GraphRetriever:
+    """The graph modality."""
+
+    modality: Final = Modality.GRAPH
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def retrieve(self, query: RetrievalQuery) -> RankedList:
+        """See ports.Retriever."""
+        began = perf_counter()
+        async with self._pool.connection() as connection:
+            targets = await resolve_targets(connection, query)
+            sites, complete = await _sites(connection, query, targets)
+            found = await locate(connection, query, sites)
+        files = ranked(file_hit(chunks, chunks[0].hit.score) for chunks in group_by_file(found).values())
+        return RankedList(
+            Modality.GRAPH,
+            files,
+            (perf_counter() - began) * 1000,
+            complete=complete,
+            total_files=len(files),
+            total_lines=len({(item.key, evidence.line) for item in found for evidence in item.hit.evidence}),
+        )
+
+
+async def _sites(connection: Connection, query: RetrievalQuery, targets: Targets) -> tuple[Sequence[Site], bool]:
+    intent = query.classification.intent
+    if intent is Intent.FIND_REFERENCES:
+        uses, complete = await direct_uses(connection, query, targets)
+        possible, all_possible = await possible_uses(connection, query, targets)
+        return [*uses, *possible], complete and all_possible
+    if intent is Intent.IMPACT_ANALYSIS:
+        reached, complete = await impact(connection, query, targets, IMPACT_DEPTH)
+        possible, all_possible = await possible_uses(connection, query, targets)
+        return [*reached, *possible], complete and all_possible
+    # A question in words starts from the symbols that its words name, plus one hop.
+    nearest = targets.first(HOP_TARGETS)
+    definitions = definition_sites(nearest)
+    around = await dependents(connection, query, nearest)
+    return [*definitions, *around], True

@@ -1,0 +1,107 @@
+"""What a repository's words are worth: rarity over files, and the words of its names that a question's words stand for.
+
+Rarity is kept in memory per published generation: names repeat the same few thousand words, and a generation never changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.query import Scope, Snapshot
+from app.domain.words import abbreviations_of, word_match
+from app.storage.engine import Connection
+
+RARITY: Final = """
+    SELECT p.repository_id, p.term, sum(p.files)::int AS files
+    FROM posting p WHERE p.repository_id = ANY($1::int[]) AND p.term = ANY($2::text[]) GROUP BY 1, 2
+"""
+
+# A prefix is the range [low, high) in byte order, which the "C" collation of the column makes an index scan.
+NAME_WORDS: Final = """
+    SELECT word FROM name_word WHERE repository_id = ANY($1::int[]) AND word = ANY($2::text[])
+    UNION
+    SELECT w.word FROM unnest($3::text[], $4::text[]) AS p(low, high), unnest($1::int[]) AS r(id)
+    JOIN LATERAL (SELECT word FROM name_word w WHERE w.repository_id = r.id AND w.word >= p.low AND w.word < p.high) w ON true
+"""
+
+_GENERATIONS_KEPT: Final = 64
+_SHORTEST_PREFIX: Final = 4
+_LAST_CHARACTER: Final = "\U0010ffff"
+
+
+@dataclass(frozen=True, slots=True)
+class NameMatch:
+    """A word of names that answers a word of the question with strength ``match``."""
+
+    query_word: str
+    word: str
+    match: float
+
+
+class Lexicon:
+    """Word statistics of published generations, read when first needed."""
+
+    def __init__(self) -> None:
+        self._files: OrderedDict[tuple[int, int, int], dict[str, int]] = OrderedDict()
+
+    async def rarity(self, connection: Connection, scope: Scope, words: Iterable[str]) -> Mapping[int, Mapping[str, float]]:
+        """repository id → word → idf over file bodies, ``ln(1 + (N - df + .5) / (df + .5))``; a word that no file has is the rarest."""
+        wanted = set(words)
+        known = {snapshot.repository_id: self._generation(snapshot) for snapshot in scope.snapshots}
+        lacking = {key: wanted - counts.keys() for key, counts in known.items()}
+        missing = set[str]().union(*lacking.values())
+        if missing:
+            rows = await connection.fetch(RARITY, [key for key, words in lacking.items() if words], list(missing))
+            for key, words_of in lacking.items():
+                known[key].update(dict.fromkeys(words_of, 0))
+            for row in rows:
+                known[row["repository_id"]][row["term"]] = row["files"]
+        return {
+            snapshot.repository_id: {word: idf(snapshot.files, known[snapshot.repository_id][word]) for word in wanted}
+            for snapshot in scope.snapshots
+        }
+
+    def _generation(self, snapshot: Snapshot) -> dict[str, int]:
+        key = (snapshot.repository_id, snapshot.branch_id, snapshot.generation)
+        if key not in self._files:
+            self._files[key] = {}
+            if len(self._files) > _GENERATIONS_KEPT:
+                self._files.popitem(last=False)
+        self._files.move_to_end(key)
+        return self._files[key]
+
+
+def idf(total: int, having: int) -> float:
+    """Inverse frequency as BM25 has it; counts of replaced content may push ``having`` above ``total``, which is clamped."""
+    having = min(having, total)
+    return math.log(1 + (total - having + 0.5) / (having + 0.5))
+
+
+async def name_matches(connection: Connection, scope: Scope, query_words: Iterable[str]) -> list[NameMatch]:
+    """The words of the repositories' names that match words of the question (``words.word_match``), strongest first."""
+    questions = list(dict.fromkeys(query_words))
+    exact = {form for word in questions for form in (word, *abbreviations_of(word), *_prefixes(word))}
+    prefixes = [word for word in questions if len(word) >= _SHORTEST_PREFIX]
+    rows = await connection.fetch(
+        NAME_WORDS,
+        [snapshot.repository_id for snapshot in scope.snapshots],
+        list(exact),
+        prefixes,
+        [word + _LAST_CHARACTER for word in prefixes],
+    )
+    found = [
+        NameMatch(question, row["word"], match)
+        for row in rows
+        for question in questions
+        if (match := word_match(question, row["word"])) > 0
+    ]
+    return sorted(found, key=lambda item: (-item.match, item.word, item.query_word))
+
+
+def _prefixes(word: str) -> Iterable[str]:
+    """The shorter words that a question's word begins with."""
+    return (word[:length] for length in range(3, len(word)))

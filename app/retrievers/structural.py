@@ -1,0 +1,172 @@
+"""Finds code by its definitions: exact names first, then names that cover the question's words, then file names, then typos.
+
+Reads the symbol table that tree-sitter filled. For a question that names a symbol the order is exact name, exported and top-level before
+private and nested, definition before declaration; for a question in words the score is that of 7-ranking.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from time import perf_counter
+from typing import Final
+
+import asyncpg
+
+from app.domain.code import PathClass
+from app.domain.query import Intent, Modality, RetrievalQuery
+from app.domain.ranking import ChunkHit, Evidence, FileHit, FileKey, RankedList
+from app.retrievers.files import FoundChunk, file_hit, group_by_file, ranked
+from app.retrievers.lexicon import Lexicon
+from app.retrievers.names import FIRST_CHUNKS, FoundDefinition, NamedFile, NameSearch
+from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, scope_arguments
+from app.storage.engine import Connection
+from app.storage.pool import Pool
+
+# The list's weights are those of the rescoring stage, so that both agree on what a good definition is.
+EXACT_SINGLE, EXACT_IN_QUESTION = 1.0, 0.25
+DEFINITION_COVERAGE, DEFINED_WORDS, FILE_STEM, QUESTION_IN_PATH = 0.5, 0.2, 0.5, 0.2
+CHUNKS_KEPT: Final = 200
+FILES_BY_NAME: Final = 200
+
+SIMILAR: Final = f"""{SCOPE}
+    SELECT c.repository_id, c.file_id, c.chunk_id, c.name, c.name_line, f.path, f.language, f.path_class,
+           similarity(c.name, ${FIRST_FREE}) AS similarity
+    FROM scope s
+    JOIN symbol c ON c.repository_id = s.repository_id AND c.name % ${FIRST_FREE}
+    {LIVE} {SYMBOL_FILTER}
+    ORDER BY similarity DESC, f.path, c.name_line
+    LIMIT 50
+"""
+
+
+class StructuralRetriever:
+    """The structural modality."""
+
+    modality: Final = Modality.STRUCTURAL
+
+    def __init__(self, pool: Pool, lexicon: Lexicon) -> None:
+        self._pool = pool
+        self._names = NameSearch(lexicon)
+
+    async def retrieve(self, query: RetrievalQuery) -> RankedList:
+        """See ports.Retriever."""
+        began = perf_counter()
+        async with self._pool.connection() as connection:
+            matches = await self._names.matches(connection, query) if not _asks_for_symbol(query) else []
+            definitions = await self._names.definitions(connection, query, matches)
+            named = await self._names.files(connection, query, matches)
+            if _asks_for_symbol(query):
+                definitions = [definition for definition in definitions if definition.exact > 0]
+            files = _rank(query, definitions, named)
+            fuzzy = not files and await self._typos(connection, query)
+            files = fuzzy or await _with_chunks(connection, files)
+        warnings = ("fuzzy",) if fuzzy else ()
+        return RankedList(Modality.STRUCTURAL, files, (perf_counter() - began) * 1000, total_files=len(files), warnings=warnings)
+
+    async def _typos(self, connection: Connection, query: RetrievalQuery) -> tuple[FileHit, ...]:
+        """Names that look like the one asked for, marked as such; only when no name is right."""
+        if not query.terms.identifiers:
+            return ()
+        rows = await connection.fetch(SIMILAR, *scope_arguments(query), query.terms.identifiers[0][1])
+        found = [
+            FoundChunk(
+                FileKey(row["repository_id"], row["path"]),
+                row["file_id"],
+                row["language"],
+                PathClass(row["path_class"]),
+                ChunkHit(row["chunk_id"], row["similarity"], (_fuzzy_evidence(row),)),
+            )
+            for row in rows
+        ]
+        return ranked(file_hit(chunks, chunks[0].hit.score) for chunks in group_by_file(found).values())
+
+
+def _fuzzy_evidence(row: asyncpg.Record) -> Evidence:
+    return Evidence(Modality.STRUCTURAL, row["similarity"], "definition", line=row["name_line"], symbol=row["name"], fuzzy=True)
+
+
+def _asks_for_symbol(query: RetrievalQuery) -> bool:
+    """A question for one symbol wants that symbol, not names that share a word with it."""
+    return query.classification.intent is Intent.FIND_DEFINITION and bool(query.classification.operands) and bool(query.terms.identifiers)
+
+
+def _rank(query: RetrievalQuery, definitions: Iterable[FoundDefinition], named: Iterable[NamedFile]) -> tuple[FileHit, ...]:
+    best = sorted(definitions, key=_definition_order)[:CHUNKS_KEPT]
+    chunks = group_by_file(_found_chunk(definition) for definition in best)
+    worth = _defined_words(best)
+    by_name = sorted(named, key=lambda file: (-(FILE_STEM * file.stem + QUESTION_IN_PATH * file.pathq), file.key.path))[:FILES_BY_NAME]
+    names = {file.key: file for file in by_name}
+    by_file: dict[FileKey, list[FoundDefinition]] = defaultdict(list)
+    for definition in best:
+        by_file[definition.key].append(definition)
+    exact_weight = EXACT_SINGLE if query.terms.single or _asks_for_symbol(query) else EXACT_IN_QUESTION
+    files = []
+    for key in by_file.keys() | names.keys():
+        features = _features(by_file.get(key, []), names.get(key), worth.get(key, 0.0))
+        score = (
+            exact_weight * features["ex"]
+            + DEFINITION_COVERAGE * features["defcov"]
+            + DEFINED_WORDS * features["fdef"]
+            + FILE_STEM * features["stem"]
+            + QUESTION_IN_PATH * features["pathq"]
+        )
+        if key in chunks:
+            files.append(file_hit(chunks[key], score, features))
+        else:
+            file = names[key]
+            files.append(FileHit(key, file.file_id, file.language, file.path_class, score, (), features))
+    return ranked(files)
+
+
+def _definition_order(definition: FoundDefinition) -> tuple[object, ...]:
+    return (
+        -(10 * definition.exact + definition.defcov),
+        not definition.exported,
+        not definition.top_level,
+        definition.key.path,
+        definition.line,
+    )
+
+
+def _found_chunk(definition: FoundDefinition) -> FoundChunk:
+    # Exported and top-level break ties between chunks of equal match; far below any difference of a match.
+    score = definition.exact + definition.defcov + 0.002 * definition.exported + 0.001 * definition.top_level
+    evidence = Evidence(Modality.STRUCTURAL, score, "definition", line=definition.line, symbol=definition.qualified)
+    return FoundChunk(
+        definition.key, definition.file_id, definition.language, definition.path_class, ChunkHit(definition.chunk_id, score, (evidence,))
+    )
+
+
+def _defined_words(definitions: Iterable[FoundDefinition]) -> Mapping[FileKey, float]:
+    """``fdef``: the part of the question's worth that occurs in names of the file's types and callables."""
+    words: dict[FileKey, dict[str, float]] = defaultdict(dict)
+    for definition in definitions:
+        words[definition.key].update(definition.words)
+    return {key: min(1.0, sum(found.values())) for key, found in words.items()}
+
+
+def _features(definitions: Iterable[FoundDefinition], named: NamedFile | None, defined_words: float) -> dict[str, float]:
+    found = list(definitions)
+    return {
+        "ex": max((definition.exact for definition in found), default=0.0),
+        "defcov": max((definition.defcov for definition in found), default=0.0),
+        "fdef": defined_words,
+        "stem": named.stem if named else 0.0,
+        "pathq": named.pathq if named else 0.0,
+    }
+
+
+async def _with_chunks(connection: Connection, files: tuple[FileHit, ...]) -> tuple[FileHit, ...]:
+    """Files found by their name alone show their first chunk; a file without any chunk (it is empty) is dropped."""
+    bare = [file for file in files if not file.chunks]
+    rows = await connection.fetch(FIRST_CHUNKS, [file.key.repository_id for file in bare], [file.file_id for file in bare]) if bare else []
+    first = {(row["repository_id"], row["file_id"]): row["chunk_id"] for row in rows}
+    out = []
+    for file in files:
+        if file.chunks:
+            out.append(file)
+        elif (chunk_id := first.get((file.key.repository_id, file.file_id))) is not None:
+            hit = ChunkHit(chunk_id, file.score, (Evidence(Modality.STRUCTURAL, file.score, "file_name", line=1),))
+            out.append(FileHit(file.key, file.file_id, file.language, file.path_class, file.score, (hit,), file.features))
+    return tuple(out)

@@ -1,0 +1,127 @@
+"""Finds code by its text: a literal exactly, a question in words by fielded BM25 over split, stemmed identifiers.
+
+The words' weights are stored saturated (``indexing/postings.py``), so a question is one aggregate over arrays.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Final
+
+from app.domain.code import PathClass
+from app.domain.query import Modality, RetrievalQuery
+from app.domain.ranking import ChunkHit, Evidence, FileKey, RankedList
+from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_file, ranked
+from app.retrievers.lexicon import Lexicon
+from app.retrievers.literal import find_literal
+from app.retrievers.names import NameSearch
+from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
+from app.storage.engine import Connection
+from app.storage.pool import Pool
+
+CHUNKS_KEPT: Final = 200
+DECAY: Final = 0.5
+BEST_CHUNK, FILE_STEM, QUESTION_IN_PATH = 0.3, 0.5, 0.2
+
+# Replaced content keeps its postings until it is swept: rank more than are kept, then drop the dead ones.
+OVERFETCH: Final = 3
+
+WORDS: Final = f"""{SCOPE},
+    postings AS (
+        SELECT p.repository_id, p.chunks, p.weights, t.weight,
+               sum(cardinality(p.chunks)) OVER (PARTITION BY p.repository_id, p.term) AS frequency
+        FROM unnest(${FIRST_FREE}::text[], ${FIRST_FREE + 1}::real[]) AS t(term, weight)
+        CROSS JOIN scope s
+        JOIN posting p ON p.repository_id = s.repository_id AND p.term = t.term
+    ),
+    scored AS (
+        SELECT p.repository_id, u.chunk_id,
+               sum(p.weight * ln(1 + (greatest(z.chunks - p.frequency, 0) + 0.5) / (p.frequency + 0.5)) * u.weight) / 1000 AS score
+        FROM postings p
+        JOIN unnest(${FIRST_FREE + 2}::int[], ${FIRST_FREE + 3}::int[]) AS z(repository_id, chunks) ON z.repository_id = p.repository_id
+        CROSS JOIN LATERAL unnest(p.chunks, p.weights) AS u(chunk_id, weight)
+        GROUP BY 1, 2
+    ),
+    best AS (SELECT * FROM scored ORDER BY score DESC LIMIT ${FIRST_FREE + 4})
+    SELECT b.repository_id, b.chunk_id, b.score, c.file_id, f.path, f.language, f.path_class
+    FROM best b
+    JOIN chunk c ON c.repository_id = b.repository_id AND c.chunk_id = b.chunk_id
+    JOIN scope s ON s.repository_id = b.repository_id
+    {LIVE} {SYMBOL_FILTER}
+    ORDER BY b.score DESC, f.path, b.chunk_id
+    LIMIT ${FIRST_FREE + 5}
+"""
+
+
+class TextRetriever:
+    """The text modality."""
+
+    modality: Final = Modality.TEXT
+
+    def __init__(self, pool: Pool, lexicon: Lexicon, unindexed_scan_chunks: int) -> None:
+        self._pool = pool
+        self._names = NameSearch(lexicon)
+        self._unindexed_scan_chunks = unindexed_scan_chunks
+
+    async def retrieve(self, query: RetrievalQuery) -> RankedList:
+        """See ports.Retriever."""
+        began = perf_counter()
+        async with self._pool.connection() as connection:
+            found = await (self._literal(connection, query, query.literal) if query.literal is not None else self._words(connection, query))
+        return RankedList(
+            Modality.TEXT,
+            found.files,
+            (perf_counter() - began) * 1000,
+            complete=found.complete,
+            total_files=found.total_files,
+            total_lines=found.total_lines,
+            warnings=found.warnings,
+        )
+
+    async def _literal(self, connection: Connection, query: RetrievalQuery, literal: str) -> RankedList:
+        found, complete, warnings = await find_literal(connection, query, literal, self._unindexed_scan_chunks)
+        files = ranked(file_hit(chunks, chunks[0].hit.score) for chunks in group_by_file(found).values())
+        lines = sum(len(chunk.hit.evidence) for chunk in found)
+        return RankedList(Modality.TEXT, files, complete=complete, total_files=len(files), total_lines=lines, warnings=tuple(warnings))
+
+    async def _words(self, connection: Connection, query: RetrievalQuery) -> RankedList:
+        found = await self._best_chunks(connection, query)
+        by_file = group_by_file(found)
+        matches = await self._names.matches(connection, query)
+        names = {file.key: file for file in await self._names.files(connection, query, matches)}
+        sums = {key: coherent_sum((chunk.hit.score for chunk in chunks), DECAY) for key, chunks in by_file.items()}
+        largest_sum = max(sums.values(), default=0.0) or 1.0
+        largest = max((chunks[0].hit.score for chunks in by_file.values()), default=0.0) or 1.0
+        files = []
+        for key, chunks in by_file.items():
+            named = names.get(key)
+            stem, pathq = (named.stem, named.pathq) if named else (0.0, 0.0)
+            best = chunks[0].hit.score
+            score = sums[key] / largest_sum + BEST_CHUNK * best / largest + FILE_STEM * stem + QUESTION_IN_PATH * pathq
+            files.append(file_hit(chunks, score, {"text_sum": sums[key], "text_max": best, "stem": stem, "pathq": pathq}))
+        return RankedList(Modality.TEXT, ranked(files), total_files=len(files), complete=len(found) < CHUNKS_KEPT)
+
+    async def _best_chunks(self, connection: Connection, query: RetrievalQuery) -> list[FoundChunk]:
+        if not query.terms.terms:
+            return []
+        snapshots = query.scope.snapshots
+        rows = await connection.fetch(
+            WORDS,
+            *scope_arguments(query),
+            list(query.terms.terms.keys()),
+            list(query.terms.terms.values()),
+            [snapshot.repository_id for snapshot in snapshots],
+            [snapshot.chunks for snapshot in snapshots],
+            None if is_filtered(query) else CHUNKS_KEPT * OVERFETCH,
+            CHUNKS_KEPT,
+        )
+        return [
+            FoundChunk(
+                FileKey(row["repository_id"], row["path"]),
+                row["file_id"],
+                row["language"],
+                PathClass(row["path_class"]),
+                ChunkHit(row["chunk_id"], row["score"], (Evidence(Modality.TEXT, row["score"], "words"),)),
+            )
+            for row in rows
+        ]

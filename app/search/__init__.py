@@ -1,0 +1,1 @@
+"""The read path: one step per module, ``pipeline`` reads as the algorithm."""

@@ -1,0 +1,75 @@
+"""Tests, examples, documentation, vendored code and old versions come after the code itself, unless they are what is asked for.
+
+Never excluded: a demoted file that is the only answer is still the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from app.domain.code import PathClass
+from app.domain.query import Filters, Intent
+from app.domain.ranking import Candidate
+from app.search.fuse import by_score
+from app.search.profiles import DemotionProfile
+
+_INCLUDED_BY = {
+    "include_tests": (PathClass.TEST, PathClass.EXAMPLE),
+    "include_docs": (PathClass.DOCUMENTATION, PathClass.CONFIGURATION),
+    "include_vendor": (PathClass.VENDOR, PathClass.GENERATED),
+}
+_VERSION_DIRECTORY = re.compile(r"v(\d+)")
+_VERSION_ASKED = re.compile(r"(?<![A-Za-z0-9_])v\d", re.IGNORECASE)
+_WORD = re.compile(r"[\w-]+")
+
+
+def demote(candidates: Sequence[Candidate], text: str, intent: Intent, filters: Filters, profile: DemotionProfile) -> list[Candidate]:
+    """Multiply scores by the factor of the path's class and, for an old version, by that factor too; best first."""
+    if intent in (Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS):
+        return list(candidates)  # every call site matters, wherever it is
+    wanted = wanted_classes(text, filters, profile)
+    newest = {} if _VERSION_ASKED.search(text) else _newest_versions(candidates)
+    return by_score(_demoted(candidate, wanted, newest, profile) for candidate in candidates)
+
+
+def wanted_classes(text: str, filters: Filters, profile: DemotionProfile) -> frozenset[PathClass]:
+    """The classes that a filter or a word of the question asks for."""
+    by_filter = {path_class for name, classes in _INCLUDED_BY.items() if getattr(filters, name) for path_class in classes}
+    words = set(_WORD.findall(text.lower()))
+    by_word = {path_class for path_class, asked in profile.asked.items() if words & asked or _any_inside(asked, text)}
+    return frozenset(by_filter | by_word)
+
+
+def _any_inside(words: Iterable[str], text: str) -> bool:
+    return not text.isascii() and any(word in text for word in words if "\u4e00" <= word[0] <= "\u9fff")
+
+
+def _demoted(candidate: Candidate, wanted: frozenset[PathClass], newest: dict[tuple[int, str], int], profile: DemotionProfile) -> Candidate:
+    factor, reasons = 1.0, []
+    if candidate.path_class not in wanted and candidate.path_class in profile.factors:
+        factor *= profile.factors[candidate.path_class]
+        reasons.append(candidate.path_class.value)
+    if any(version < newest.get(place, -1) for place, version in _versions(candidate)):
+        factor *= profile.old_version
+        reasons.append("old version")
+    return replace(candidate, score=candidate.score * factor, demotion=factor, demotion_reason=", ".join(reasons) or None)
+
+
+def _newest_versions(candidates: Sequence[Candidate]) -> dict[tuple[int, str], int]:
+    newest: dict[tuple[int, str], int] = {}
+    for candidate in candidates:
+        for place, version in _versions(candidate):
+            newest[place] = max(version, newest.get(place, version))
+    return newest
+
+
+def _versions(candidate: Candidate) -> list[tuple[tuple[int, str], int]]:
+    """((repository, parent directory), number) of each ``v<number>`` directory in the path."""
+    directories = candidate.key.path.split("/")[:-1]
+    found = []
+    for depth, directory in enumerate(directories):
+        if match := _VERSION_DIRECTORY.fullmatch(directory):
+            found.append(((candidate.key.repository_id, "/".join(directories[:depth])), int(match[1][:9])))
+    return found

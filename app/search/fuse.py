@@ -1,0 +1,75 @@
+"""Weighted reciprocal rank fusion over files (Cormack, Clarke, Büttcher, SIGIR 2009), and the chunks behind each file.
+
+    score(file) = Σ over modalities that found it: weight × 1 / (k + rank + 1)
+
+Raw scores of different modalities never mix. The result does not depend on the order in which the retrievers finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+
+from app.domain.query import Modality
+from app.domain.ranking import Candidate, ChunkHit, Contribution, FileHit, FileKey, RankedList
+from app.search.route import Plan
+
+
+def weighted_rrf(lists: Mapping[Modality, RankedList], plan: Plan) -> list[Candidate]:
+    """The files of all lists, best first; ties in path order."""
+    found: dict[FileKey, list[tuple[Contribution, FileHit]]] = {}
+    for modality, weight in sorted(plan.modalities):
+        for rank, hit in enumerate(lists[modality].files if modality in lists else ()):
+            contribution = Contribution(modality, rank, weight, weight / (plan.k + rank + 1))
+            found.setdefault(hit.key, []).append((contribution, hit))
+    return by_score(_fused(parts) for parts in found.values())
+
+
+def in_list_order(ranked: RankedList, weight: float) -> list[Candidate]:
+    """The files of one list as it stands, with that retriever's own scores, made to fall along the list."""
+    scores = accumulate((max(0.0, hit.score) for hit in ranked.files), min)
+    return [
+        _candidate(hit, score, hit.chunks, (Contribution(ranked.modality, rank, weight, score),), hit.features)
+        for rank, (hit, score) in enumerate(zip(ranked.files, scores, strict=True))
+    ]
+
+
+def by_score(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Best first; ties in path order, so that the same evidence always gives the same list."""
+    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.key.path, candidate.key.repository_id))
+
+
+def _fused(parts: Sequence[tuple[Contribution, FileHit]]) -> Candidate:
+    contributions = tuple(contribution for contribution, _ in parts)
+    features: dict[str, float] = {}
+    for _, hit in parts:
+        for name, value in hit.features.items():
+            features[name] = max(value, features.get(name, value))
+    score = sum(contribution.value for contribution in contributions)
+    return _candidate(parts[0][1], score, _merged_chunks(parts), contributions, features)
+
+
+def _merged_chunks(parts: Sequence[tuple[Contribution, FileHit]]) -> tuple[ChunkHit, ...]:
+    """The chunks of a file with their evidence added up: weight / rank within the file, so that the first of a list leads."""
+    merged: dict[int, ChunkHit] = {}
+    for contribution, hit in parts:
+        for rank, chunk in enumerate(hit.chunks):
+            before = merged.get(chunk.chunk_id, ChunkHit(chunk.chunk_id, 0.0, ()))
+            score = before.score + contribution.weight / (rank + 1)
+            merged[chunk.chunk_id] = ChunkHit(chunk.chunk_id, score, before.evidence + chunk.evidence)
+    return tuple(sorted(merged.values(), key=lambda chunk: (-chunk.score, chunk.chunk_id)))
+
+
+def _candidate(
+    hit: FileHit, score: float, chunks: tuple[ChunkHit, ...], contributions: tuple[Contribution, ...], features: Mapping[str, float]
+) -> Candidate:
+    return Candidate(
+        key=hit.key,
+        file_id=hit.file_id,
+        language=hit.language,
+        path_class=hit.path_class,
+        score=score,
+        chunks=chunks,
+        contributions=contributions,
+        features=features,
+    )

@@ -1,0 +1,96 @@
+"""What an answer says about itself: warnings, how strong its evidence is, and whether nothing found means nothing there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from app.domain.code import EdgeClass
+from app.domain.query import Intent, Modality, RetrievalQuery, Scope
+from app.domain.ranking import Evidence, Notice, RankedList, SearchResult
+from app.domain.words import body_terms, path_terms
+from app.search.dedupe import Entry
+
+MESSAGES: Mapping[str, str] = {
+    "nothing_indexed": "no repository has a published index yet",
+    "repository_stale": "a newer revision of {repositories} is known than the one that was searched",
+    "embeddings_pending": "{count:,} chunks have no embedding yet; the search by meaning does not see them",
+    "modality_unavailable": "{modality} search is not configured and was left out",
+    "fuzzy": "no definition has that name; definitions with similar names are listed",
+    "fuzzy_only": "nothing matches exactly; these are similar names or strings",
+    "no_literal_match": "the exact string does not occur; these results are related to its words",
+    "unindexed_scan": "the pattern is too short for the text index; the scope was read in full",
+    "more_matches": "more files match than are ranked; narrow the question to see the rest",
+    "results_missing": "some results were replaced while the answer was read; ask again",
+}
+"""By code. Retrievers warn with a code; one that is not here is shown as it is."""
+
+
+def notice(code: str, **details: object) -> Notice:
+    return Notice(code, MESSAGES.get(code, code.replace("_", " ")).format(**details))
+
+
+def scope_notices(scope: Scope, modalities: Iterable[Modality]) -> list[Notice]:
+    """What the caller should know of the index that was searched."""
+    if not scope.snapshots:
+        return [notice("nothing_indexed")]
+    notices = []
+    if stale := [snapshot.repository for snapshot in scope.snapshots if snapshot.stale]:
+        notices.append(notice("repository_stale", repositories=", ".join(stale)))
+    pending = sum(snapshot.embeddings_pending for snapshot in scope.snapshots)
+    if pending and Modality.SEMANTIC in modalities:
+        notices.append(notice("embeddings_pending", count=pending))
+    return notices
+
+
+def list_notices(lists: Mapping[Modality, RankedList], entries: Sequence[Entry], query: RetrievalQuery) -> list[Notice]:
+    """What the retrievers had to say, and what the kind of their evidence means."""
+    notices = [notice(code) for modality in sorted(lists) for code in lists[modality].warnings]
+    evidence = [item for entry in entries for item in entry.chunk.evidence]
+    if entries and evidence and all(item.fuzzy for item in evidence):
+        notices.append(notice("fuzzy_only"))
+    elif entries and query.literal is not None and Modality.TEXT in lists and not any(map(_is_text_match, evidence)):
+        notices.append(notice("no_literal_match"))
+    return notices
+
+
+def relevance(entries: Sequence[Entry], shown: Sequence[SearchResult], query: RetrievalQuery) -> str:
+    """``strong``, ``weak`` or ``none``, from absolute evidence, never from scores.
+
+    Strong: the literal itself was found; a definition of a name in the question; a certain or likely edge of the graph; or a shown
+    chunk that, with its path and symbol, holds every word of the question that is no stop word.
+    """
+    if not entries:
+        return "none"
+    if query.literal is not None:
+        return "strong" if any(_is_text_match(item) for entry in entries for item in entry.chunk.evidence) else "weak"
+    if any(entry.candidate.features.get("ex", 0.0) > 0 for entry in entries):
+        return "strong"
+    if any(_is_certain_edge(item) for entry in entries for item in entry.chunk.evidence):
+        return "strong"
+    return "strong" if any(_has_every_word(result, query.terms.words) for result in shown) else "weak"
+
+
+def absence(scope: Scope, lists: Mapping[Modality, RankedList], query: RetrievalQuery, *, partial: bool) -> Mapping[str, object] | None:
+    """For a literal or a named symbol without results: is it proven that there is none? None for questions in words."""
+    names_symbol = query.classification.intent is Intent.FIND_DEFINITION and query.classification.operands
+    if query.literal is None and not names_symbol:
+        return None
+    searched = sum(snapshot.files for snapshot in scope.snapshots)
+    total = searched + sum(snapshot.skipped for snapshot in scope.snapshots)
+    complete = bool(lists) and all(ranked.complete for ranked in lists.values()) and not partial
+    return {"proven": complete and searched == total, "files_searched": searched, "files_total": total}
+
+
+def _is_text_match(evidence: Evidence) -> bool:
+    return evidence.modality is Modality.TEXT and not evidence.fuzzy
+
+
+def _is_certain_edge(evidence: Evidence) -> bool:
+    return evidence.modality is Modality.GRAPH and evidence.edge_class in (EdgeClass.EXACT, EdgeClass.LIKELY)
+
+
+def _has_every_word(result: SearchResult, words: Sequence[str]) -> bool:
+    if not words:
+        return False
+    said = {*body_terms(result.snippet), *path_terms(result.path), *body_terms(result.symbol.qualified if result.symbol else "")}
+    return said.issuperset(words)

@@ -1,0 +1,37 @@
+"""The query text, checked and taken apart. Filters inside the text will be read here; for now the text is used whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.errors import InvalidRequest
+from app.domain.query import Filters, SearchRequest
+
+LONGEST_QUERY: Final = 10_000
+"""Characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """``literal``: the whole text is one literal (or, with ``filters.regex``, one pattern), never a question."""
+
+    text: str
+    filters: Filters
+    literal: bool
+
+
+def parse(request: SearchRequest) -> ParsedQuery:
+    """Raises InvalidRequest for a text that is empty, too long or cannot be stored as UTF-8 text."""
+    if len(request.query) > LONGEST_QUERY:
+        raise InvalidRequest(f"the query is longer than {LONGEST_QUERY:,} characters", field="query")
+    literal = request.literal or request.filters.regex
+    # The blanks around a question mean nothing; those of a literal may be what is looked for.
+    text = request.query if literal and request.query.strip() else request.query.strip()
+    if not text:
+        raise InvalidRequest("the query is empty", field="query")
+    if "\0" in text:
+        raise InvalidRequest("the query contains a NUL character", field="query")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidRequest("the query contains half of a surrogate pair", field="query")
+    return ParsedQuery(text, request.filters, literal)

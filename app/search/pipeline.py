@@ -1,0 +1,246 @@
+"""The read path on one screen: parse, classify, resolve, route, gather, fuse, boost, demote, rescore, de-duplicate, page, present."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Protocol
+
+from app.config import SearchSettings
+from app.domain.errors import CursorExpired, InvalidRequest, QueryNotServable
+from app.domain.query import Classification, Dedupe, Intent, Modality, RetrievalQuery, Scope, SearchRequest, Strategy
+from app.domain.ranking import Candidate, Degradation, ModalityRun, Notice, Routing, SearchAnswer, SearchResult, Total
+from app.domain.words import query_terms
+from app.ports import ChunkStore, Retriever, SnapshotStore
+from app.search import cursor as cursors
+from app.search.boost import boost
+from app.search.dedupe import Entry, dedupe
+from app.search.demote import demote
+from app.search.fuse import in_list_order, weighted_rrf
+from app.search.gather import Gathered, OnDegraded, gather
+from app.search.notices import absence, list_notices, notice, relevance, scope_notices
+from app.search.parse import ParsedQuery, parse
+from app.search.present import present
+from app.search.profiles import Profiles, load_profiles
+from app.search.rescore import RESCORED_INTENTS, rescore
+from app.search.route import Plan, fused, route
+
+
+class Classifier(Protocol):
+    def classify(self, query: str) -> Classification: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was gathered, by which plan, and the ranking made of it."""
+
+    plan: Plan
+    gathered: Gathered
+    candidates: list[Candidate]
+    fallback_from: Strategy | None
+
+
+def _ignore(degradation: Degradation) -> None:
+    """The default of ``on_degraded``; the answer and the log tell of it all the same."""
+
+
+class SearchService:
+    """Answers questions. Holds no state between calls."""
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        stop_words: frozenset[str],
+        snapshots: SnapshotStore,
+        chunks: ChunkStore,
+        retrievers: Mapping[Modality, Retriever],
+        settings: SearchSettings,
+        on_degraded: OnDegraded = _ignore,
+    ) -> None:
+        self._classifier = classifier
+        self._stop_words = stop_words
+        self._snapshots = snapshots
+        self._chunks = chunks
+        self._retrievers = retrievers
+        self._settings = settings
+        self._on_degraded = on_degraded
+        self._profiles: Profiles = load_profiles()
+
+    def classify(self, request: SearchRequest) -> Routing:
+        """The route that ``search`` would take; raises InvalidRequest."""
+        parsed = parse(request)
+        classification = self._classify(parsed)
+        plan = route(classification, request, parsed, self._profiles)
+        return _routing(request, classification, plan, Gathered())
+
+    async def search(self, request: SearchRequest) -> SearchAnswer:
+        """Raises InvalidRequest, QueryNotServable, NotFound, NotIndexed, CursorExpired and StoreUnavailable.
+
+        A retriever that fails or is late makes the answer partial, not an error, unless the store is gone for all of them.
+        """
+        started = perf_counter()
+        parsed = parse(request)
+        classification = self._classify(parsed)
+        plan = route(classification, request, parsed, self._profiles)
+        at = cursors.decode(request.cursor, request) if request.cursor else None
+        scope = await self._resolve(request, at)
+        query = self._retrieval_query(request, parsed, classification, scope, at)
+        found = await self._find(request, plan, query, started)
+        entries = dedupe(found.candidates, request.dedupe, await self._texts(request, scope, found.candidates))
+        offset = at.offset if at else 0
+        page = entries[offset : offset + request.limit]
+        shown = await present(page, self._chunks, query, request, found.plan, self._profiles.features)
+        return self._answer(request, parsed, query, found, entries, offset, shown, started)
+
+    def _classify(self, parsed: ParsedQuery) -> Classification:
+        if parsed.literal:
+            return Classification(Intent.EXACT_MATCH, 1.0, "regex" if parsed.filters.regex else "literal", (parsed.text,))
+        return self._classifier.classify(parsed.text)
+
+    async def _resolve(self, request: SearchRequest, at: cursors.Cursor | None) -> Scope:
+        if at is None:
+            return await self._snapshots.resolve(request.repositories)
+        scope = await self._snapshots.resolve_pinned(at.generations)
+        if request.repositories and not {s.repository for s in scope.snapshots} <= set(request.repositories):
+            raise InvalidRequest("this cursor belongs to another question", field="cursor")
+        return scope
+
+    def _retrieval_query(
+        self, request: SearchRequest, parsed: ParsedQuery, classification: Classification, scope: Scope, at: cursors.Cursor | None
+    ) -> RetrievalQuery:
+        exact = classification.intent is Intent.EXACT_MATCH and classification.operands
+        literal = parsed.text if parsed.literal else classification.operands[0] if exact else None
+        depth = max(self._profiles.depth_chunks, self._profiles.depth_factor * request.limit)
+        lists_sites = literal is not None or classification.intent in (Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS)
+        return RetrievalQuery(
+            text=parsed.text,
+            classification=classification,
+            terms=query_terms(parsed.text, [snapshot.repository for snapshot in scope.snapshots], self._stop_words),
+            filters=parsed.filters,
+            scope=scope,
+            limit=min(at.depth, self._profiles.depth_factor * 100) if at else depth,
+            literal=literal,
+            deadline_ms=self._deadline_ms(request),
+            every_match=lists_sites and request.dedupe is Dedupe.NONE,
+        )
+
+    def _deadline_ms(self, request: SearchRequest) -> int:
+        return min(request.timeout_ms or self._settings.deadline_ms, self._settings.max_deadline_ms)
+
+    async def _find(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, started: float) -> _Found:
+        """Follow the plan; a direct route that finds nothing goes on to fusion, which asks the modalities not asked yet."""
+        if plan.strategy is not Strategy.DIRECT and not any(modality in self._retrievers for modality, _ in plan.modalities):
+            raise QueryNotServable("no search of this kind is configured", field="modalities" if request.modalities else "preset")
+        gathered = await self._gather(plan, query, request, started, Gathered())
+        fallback_from = None
+        if plan.strategy is Strategy.DIRECT and not any(ranked.files for ranked in gathered.lists.values()):
+            fallback_from, plan = plan.strategy, fused(query.classification, request.preset, self._profiles)
+            gathered = await self._gather(plan, query, request, started, gathered)
+        return _Found(plan, gathered, await self._rank(request, plan, query, gathered), fallback_from)
+
+    async def _gather(self, plan: Plan, query: RetrievalQuery, request: SearchRequest, started: float, earlier: Gathered) -> Gathered:
+        asked = {*earlier.lists, *(degradation.modality for degradation in earlier.degraded)}
+        retrievers = [self._retrievers[m] for m, _ in plan.modalities if m in self._retrievers and m not in asked]
+        if not query.scope.snapshots or not retrievers:
+            return earlier
+        left = query.deadline_ms - int((perf_counter() - started) * 1_000)
+        # A caller who names a time has it; by default one slow retriever leaves time for the rest.
+        most = query.deadline_ms if request.timeout_ms else self._settings.retriever_deadline_ms
+        gathered = await gather(retrievers, replace(query, deadline_ms=max(1, min(left, most))), self._on_degraded)
+        return gathered.with_earlier(earlier)
+
+    async def _rank(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, gathered: Gathered) -> list[Candidate]:
+        intent = query.classification.intent
+        if plan.strategy is Strategy.WEIGHTED_RRF:
+            candidates = weighted_rrf(gathered.lists, plan)
+            shown = [(candidate.key, candidate.chunks[0].chunk_id) for candidate in candidates if candidate.chunks]
+            centralities = await self._chunks.centralities(query.scope, shown) if shown else {}
+            candidates = boost(candidates, centralities, self._profiles.boost)
+        else:
+            candidates = [
+                c for modality, weight in plan.modalities if (ranked := gathered.lists.get(modality)) for c in in_list_order(ranked, weight)
+            ]
+        candidates = demote(candidates, query.text, intent, query.filters, self._profiles.demotion)
+        return rescore(candidates, query.terms.single, self._profiles) if _is_rescored(request, plan, query) else candidates
+
+    async def _texts(self, request: SearchRequest, scope: Scope, candidates: list[Candidate]) -> Mapping[tuple[int, int], str]:
+        """The text of every chunk that could be shown, for finding copies; nothing when copies do not matter."""
+        if request.dedupe is not Dedupe.CONTENT:
+            return {}
+        places = [(candidate.key.repository_id, candidate.chunks[0].chunk_id) for candidate in candidates if candidate.chunks]
+        loaded = await self._chunks.load(scope, places) if places else {}
+        return {place: chunk.text for place, chunk in loaded.items()}
+
+    def _answer(
+        self,
+        request: SearchRequest,
+        parsed: ParsedQuery,
+        query: RetrievalQuery,
+        found: _Found,
+        entries: list[Entry],
+        offset: int,
+        shown: list[SearchResult | None],
+        started: float,
+    ) -> SearchAnswer:
+        lists, degraded = found.gathered.lists, found.gathered.degraded
+        results = tuple(result for result in shown if result is not None)
+        if len(results) < len(shown) and request.cursor:
+            raise CursorExpired(field="cursor")
+        partial = bool(degraded) or len(results) < len(shown)
+        total = _total(request, found, entries)
+        more = offset + len(shown) < len(entries)
+        ended_early = not more and total.results > len(entries)
+        return SearchAnswer(
+            query=request.query,
+            text=parsed.text,
+            filters=parsed.filters,
+            routing=replace(
+                _routing(request, query.classification, found.plan, found.gathered),
+                fallback_from=found.fallback_from,
+                rescored=_is_rescored(request, found.plan, query),
+                degraded=degraded,
+            ),
+            results=results,
+            total=total,
+            relevance=relevance(entries, results, query),
+            partial=partial,
+            next_cursor=cursors.encode(query.scope, offset + len(shown), query.limit, request) if more else None,
+            scope=query.scope,
+            warnings=(
+                *found.plan.warnings,
+                *self._unavailable(found.plan),
+                *scope_notices(query.scope, lists),
+                *list_notices(lists, entries, query),
+                *([notice("more_matches")] if ended_early else []),
+                *([notice("results_missing")] if len(results) < len(shown) else []),
+            ),
+            absence=None if entries else absence(query.scope, lists, query, partial=partial),
+            took_ms=(perf_counter() - started) * 1_000,
+        )
+
+    def _unavailable(self, plan: Plan) -> list[Notice]:
+        missing = [modality for modality, _ in plan.modalities if modality not in self._retrievers]
+        return [notice("modality_unavailable", modality=modality.value) for modality in missing]
+
+
+def _is_rescored(request: SearchRequest, plan: Plan, query: RetrievalQuery) -> bool:
+    return request.rescore and plan.strategy is Strategy.WEIGHTED_RRF and query.classification.intent in RESCORED_INTENTS
+
+
+def _routing(request: SearchRequest, classification: Classification, plan: Plan, gathered: Gathered) -> Routing:
+    runs = []
+    for modality, weight in plan.modalities:
+        ranked = gathered.lists.get(modality)
+        runs.append(ModalityRun(modality, weight, len(ranked.files) if ranked else 0, ranked.took_ms if ranked else 0.0))
+    return Routing(classification, plan.strategy, request.preset, tuple(runs))
+
+
+def _total(request: SearchRequest, found: _Found, entries: list[Entry]) -> Total:
+    """Results before paging. One list of files knows how many there are even where it did not rank them all."""
+    lists = list(found.gathered.lists.values())
+    complete = all(ranked.complete for ranked in lists) and not found.gathered.degraded
+    text = found.gathered.lists.get(Modality.TEXT)
+    lines = text.total_lines if text else None
+    known = lists[0].total_files if len(lists) == 1 and request.dedupe is Dedupe.FILE else None
+    return Total(max(len(entries), known or 0), lines, complete)

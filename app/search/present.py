@@ -1,0 +1,93 @@
+"""From entries to results as shown: chunk text, snippet, highlights, the lines of what else was found in the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+
+from app.domain.query import Modality, RetrievalQuery, SearchRequest
+from app.domain.ranking import ChunkText, LineSpan, SearchResult
+from app.ports import ChunkStore
+from app.search.dedupe import Entry
+from app.search.explain import explain
+from app.search.highlight import highlights, snippet
+from app.search.profiles import Feature
+from app.search.route import Plan
+
+_ENVELOPE_BYTES = 2_000  # the answer around its results: routing, index, coverage
+
+
+async def present(
+    entries: Sequence[Entry],
+    store: ChunkStore,
+    query: RetrievalQuery,
+    request: SearchRequest,
+    plan: Plan,
+    features: tuple[Feature, ...],
+) -> list[SearchResult | None]:
+    """One result per entry, None where the store no longer has the chunk; ends early where ``request.max_bytes`` is reached."""
+    wanted = [(entry.candidate.key.repository_id, chunk.chunk_id) for entry in entries for chunk in (entry.chunk, *entry.others)]
+    chunks = await store.load(query.scope, wanted) if wanted else {}
+    results = [_result(entry, chunks, query, request, plan, features) for entry in entries]
+    return results if request.max_bytes is None else _within(results, request.max_bytes)
+
+
+def _result(
+    entry: Entry,
+    chunks: Mapping[tuple[int, int], ChunkText],
+    query: RetrievalQuery,
+    request: SearchRequest,
+    plan: Plan,
+    features: tuple[Feature, ...],
+) -> SearchResult | None:
+    candidate, key = entry.candidate, entry.candidate.key
+    chunk = chunks.get((key.repository_id, entry.chunk.chunk_id))
+    if chunk is None:
+        return None
+    snapshot = next(snapshot for snapshot in query.scope.snapshots if snapshot.repository_id == key.repository_id)
+    marks = highlights(chunk, query)
+    shown = snippet(chunk, marks, entry.chunk.evidence, request.snippet_lines)
+    others = [chunks[place] for other in entry.others if (place := (key.repository_id, other.chunk_id)) in chunks]
+    # A call site in another chunk of the file is a find of its own; its line must not get lost with the chunk.
+    sites = tuple(item for other in entry.others for item in other.evidence if item.modality is Modality.GRAPH)
+    return SearchResult(
+        repository=snapshot.repository,
+        revision=snapshot.revision,
+        path=key.path,
+        language=candidate.language,
+        path_class=candidate.path_class,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        symbol=chunk.symbol,
+        snippet=shown.text,
+        snippet_start_line=shown.start_line,
+        snippet_truncated=shown.truncated,
+        highlights=marks,
+        score=candidate.score if candidate.rescored is None else candidate.rescored,
+        evidence=entry.chunk.evidence + sites,
+        more_in_file=tuple(sorted((LineSpan(other.start_line, other.end_line) for other in others), key=lambda span: span.start_line)),
+        explanation=explain(entry, plan, query.terms.single, features) if request.explain else None,
+    )
+
+
+def _within(results: Sequence[SearchResult | None], most_bytes: int) -> list[SearchResult | None]:
+    """As many results as fit, but at least one, cut if need be: the next page goes on where this one ends."""
+    left = most_bytes - _ENVELOPE_BYTES
+    shown: list[SearchResult | None] = []
+    for result in results:
+        left -= _size(result)
+        if left < 0 and shown:
+            break
+        shown.append(result if left >= 0 or result is None else _cut(result, most_bytes - _ENVELOPE_BYTES))
+    return shown
+
+
+def _cut(result: SearchResult, most_bytes: int) -> SearchResult:
+    while _size(result) > most_bytes and result.snippet:
+        result = replace(result, snippet=result.snippet[: len(result.snippet) // 2], snippet_truncated=True)
+    return result
+
+
+def _size(result: SearchResult | None) -> int:
+    return len(json.dumps(asdict(result)).encode()) if result else 0

@@ -1,0 +1,56 @@
+"""The top files of the fusion, re-ordered by an explainable linear score.
+
+Measured on 579 judged queries (docs/ranking.md): NDCG@10 .886 → .932 on ten repositories, .855 → .876 on nineteen others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from app.domain.query import Intent
+from app.domain.ranking import Candidate
+from app.search.profiles import Feature, Profiles
+
+RESCORED_INTENTS: Final = frozenset({Intent.FIND_DEFINITION, Intent.UNDERSTAND_CODE, Intent.FIND_SIMILAR})
+"""The others keep the fusion's order until a feature of theirs is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureValue:
+    """One term of the sum: ``weight × value``."""
+
+    name: str
+    value: float
+    weight: float
+
+
+def rescore(candidates: Sequence[Candidate], single: bool, profiles: Profiles) -> list[Candidate]:
+    """Re-order the first ``depth_rescored`` of ``candidates`` (demoted, best first); the rest follow as they were.
+
+    ``rescored`` becomes Σ weight × feature × demotion, ``features`` the values in [0, 1] that were summed.
+    """
+    largest = {feature.raw: max((c.features.get(feature.raw, 0.0) for c in candidates), default=0.0) for feature in profiles.features}
+    head = [_rescored(candidate, largest, single, profiles.features) for candidate in candidates[: profiles.depth_rescored]]
+    head.sort(key=lambda candidate: (-(candidate.rescored or 0.0), candidate.key.path, candidate.key.repository_id))
+    floor = min((candidate.rescored or 0.0 for candidate in head), default=0.0)
+    # Two scales in one list: the rest must not seem better than what stands before it.
+    return head + [replace(c, score=min(c.score, floor)) for c in candidates[profiles.depth_rescored :]]
+
+
+def feature_values(candidate: Candidate, single: bool, features: Sequence[Feature]) -> list[FeatureValue]:
+    """The terms of a rescored candidate's sum."""
+    return [FeatureValue(f.name, candidate.features.get(f.name, 0.0), f.weight_for(single)) for f in features]
+
+
+def _rescored(candidate: Candidate, largest: dict[str, float], single: bool, features: Sequence[Feature]) -> Candidate:
+    values = {feature.name: _value(feature, candidate.features.get(feature.raw, 0.0), largest[feature.raw]) for feature in features}
+    total = sum(feature.weight_for(single) * values[feature.name] for feature in features)
+    return replace(candidate, features=values, rescored=total * candidate.demotion)
+
+
+def _value(feature: Feature, raw: float, largest: float) -> float:
+    if not feature.normalised:
+        return max(0.0, raw)
+    return max(0.0, raw) / largest if largest > 0 else 0.0

@@ -1,0 +1,75 @@
+"""Connections: SQLAlchemy engines and raw asyncpg connections to the same server.
+
+SQLAlchemy's asyncpg dialect does not understand libpq's ``sslmode`` and friends, so every engine opens its connections through
+``Dsn.connect_kwargs`` (``async_creator``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final, TypeAlias
+
+import asyncpg
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from app.domain.errors import StoreUnavailable
+from app.storage.dsn import parse_dsn
+
+SERVER_SETTINGS: Final = {
+    "application_name": "fourfold",
+    "jit": "off",
+    # A generic plan does not know the literal: a rare and a common trigram need different plans.
+    "plan_cache_mode": "force_custom_plan",
+}
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
+"""A connection, one's own or lent by the pool."""
+
+CONNECTION_ERRORS: Final = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.InterfaceError,
+)
+"""What asyncpg raises when the server is down, going down or lost."""
+
+
+def create_engine(dsn: str, *, pool_size: int, application_name: str = "fourfold") -> AsyncEngine:
+    """An engine of at most ``pool_size`` connections; a lost connection is noticed when it is taken out of the pool."""
+
+    async def connect() -> asyncpg.Connection[asyncpg.Record]:
+        return await open_connection(dsn, application_name=application_name)
+
+    return create_async_engine(
+        "postgresql+asyncpg://",
+        async_creator=connect,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=5,
+        pool_pre_ping=True,
+    )
+
+
+async def open_connection(dsn: str, *, application_name: str = "fourfold") -> asyncpg.Connection[asyncpg.Record]:
+    """A raw connection; raises StoreUnavailable when the server cannot be reached."""
+    target = parse_dsn(dsn)
+    kwargs = target.connect_kwargs()
+    settings = {**SERVER_SETTINGS, **kwargs.pop("server_settings", {}), "application_name": application_name}
+    try:
+        return await asyncpg.connect(**kwargs, server_settings=settings)
+    except CONNECTION_ERRORS as error:
+        raise StoreUnavailable(f"cannot reach PostgreSQL at {target.redacted}: {error}", retry_after=2) from error
+
+
+@asynccontextmanager
+async def connection(dsn: str, *, application_name: str = "fourfold") -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+    """``open_connection`` that closes itself."""
+    opened = await open_connection(dsn, application_name=application_name)
+    try:
+        yield opened
+    finally:
+        await opened.close()

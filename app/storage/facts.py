@@ -1,0 +1,117 @@
+"""Reads back what extraction found, for the resolution of edges: of all files, or of some with their references."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Sequence
+
+import asyncpg
+
+from app.domain.code import Import, Reference, ReferenceKind, Symbol, SymbolKind
+from app.domain.facts import FileFacts
+from app.storage.engine import Connection
+
+_SYMBOLS = "file_id, symbol_id, name, qualified, kind, start_line, end_line, name_line, signature, exported, container"
+_IMPORTS = "file_id, module, name, local, line, reexport"
+_REFERENCES = 'file_id, name, kind, line, "column", receiver, enclosing'
+_LIVE = "SELECT file_id FROM file WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $3 AND to_gen > $3 AND language IS NOT NULL"
+
+LIVE_IDS = f"{_LIVE} ORDER BY path"
+FILES = "SELECT file_id, path, language FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY path"
+SYMBOLS = f"SELECT {_SYMBOLS} FROM symbol WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
+IMPORTS = f"SELECT {_IMPORTS} FROM import WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
+REFERENCES = f"SELECT {_REFERENCES} FROM reference WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
+BASES = REFERENCES.replace("ORDER BY", "AND kind = 'inherit' ORDER BY")
+
+USING_NAMES = f"""
+    SELECT DISTINCT file_id FROM reference
+    WHERE repository_id = $1 AND file_id IN ({_LIVE}) AND (name = ANY($4::text[]) OR receiver ~ $5)
+"""
+
+_BATCH_FILES = 500
+
+
+class FactReader:
+    """Reads the facts of one generation of one branch."""
+
+    def __init__(self, connection: Connection, repository_id: int, branch_id: int, generation: int) -> None:
+        self._connection = connection
+        self._repository_id = repository_id
+        self._key = (repository_id, branch_id, generation)
+
+    async def live_ids(self) -> list[int]:
+        """The files with a language, in the order of paths."""
+        return [row["file_id"] for row in await self._connection.fetch(LIVE_IDS, *self._key)]
+
+    async def files(self, file_ids: Sequence[int]) -> list[FileFacts]:
+        """Symbols, imports and base lists of file versions, be they live or not; other references are left out."""
+        arguments = (self._repository_id, list(file_ids))
+        symbols = _grouped(await self._connection.fetch(SYMBOLS, *arguments))
+        imports = _grouped(await self._connection.fetch(IMPORTS, *arguments))
+        bases = _grouped(await self._connection.fetch(BASES, *arguments))
+        return [
+            FileFacts(
+                row["file_id"],
+                row["path"],
+                row["language"] or "",
+                [_symbol(x) for x in symbols[row["file_id"]]],
+                [x["symbol_id"] for x in symbols[row["file_id"]]],
+                [_reference(x) for x in bases[row["file_id"]]],
+                [_import(x) for x in imports[row["file_id"]]],
+            )
+            for row in await self._connection.fetch(FILES, *arguments)
+        ]
+
+    async def references(self, file_ids: Iterable[int]) -> AsyncIterator[tuple[int, list[Reference]]]:
+        """The references of these files, in bounded batches."""
+        for batch in batched_ids(file_ids):
+            grouped = _grouped(await self._connection.fetch(REFERENCES, self._repository_id, batch))
+            for file_id in batch:
+                yield file_id, [_reference(row) for row in grouped[file_id]]
+
+    async def files_using(self, names: Iterable[str]) -> set[int]:
+        """Live files that refer to any of these names, or reach through one."""
+        wanted = sorted(names)
+        if not wanted:
+            return set()
+        receivers = r"\m(?:" + "|".join(re.escape(name) for name in wanted if name.isidentifier()) + r")\M"
+        rows = await self._connection.fetch(USING_NAMES, *self._key, wanted, receivers)
+        return {row["file_id"] for row in rows}
+
+
+def batched_ids(file_ids: Iterable[int]) -> Iterable[list[int]]:
+    """File ids in lists of a bounded length."""
+    ids = list(file_ids)
+    return (ids[start : start + _BATCH_FILES] for start in range(0, len(ids), _BATCH_FILES))
+
+
+def _grouped(rows: Sequence[asyncpg.Record]) -> defaultdict[int, list[asyncpg.Record]]:
+    grouped: defaultdict[int, list[asyncpg.Record]] = defaultdict(list)
+    for row in rows:
+        grouped[row["file_id"]].append(row)
+    return grouped
+
+
+def _symbol(row: asyncpg.Record) -> Symbol:
+    return Symbol(
+        name=row["name"],
+        qualified=row["qualified"],
+        kind=SymbolKind(row["kind"]),
+        start_line=row["start_line"],
+        end_line=row["end_line"],
+        name_line=row["name_line"],
+        name_column=0,
+        signature=row["signature"],
+        doc="",
+        exported=row["exported"],
+        container=row["container"],
+    )
+
+
+def _reference(row: asyncpg.Record) -> Reference:
+    return Reference(row["name"], ReferenceKind(row["kind"]), row["line"], row["column"], row["receiver"], row["enclosing"])
+
+
+def _import(row: asyncpg.Record) -> Import:
+    return Import(row["module"], row["name"], row["local"], row["line"], row["reexport"])

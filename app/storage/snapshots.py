@@ -1,0 +1,76 @@
+"""Resolves repositories to their published generations: the index that one answer is read from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import asyncpg
+
+from app.domain.errors import CursorExpired, NotIndexed, RepositoryNotFound
+from app.domain.query import Scope, Snapshot
+from app.storage.pool import Pool
+
+_COLUMNS = """
+    SELECT r.id, r.name, b.branch_id, b.current_gen, g.generation, g.revision, g.published_at,
+           b.known_revision IS DISTINCT FROM g.revision AS stale,
+           g.files, g.skipped, g.chunks, b.embeddings_pending, g.coverage
+    FROM repository r
+    JOIN branch b ON b.repository_id = r.id
+"""
+
+CURRENT = f"""{_COLUMNS}
+    LEFT JOIN generation g ON g.repository_id = b.repository_id AND g.branch_id = b.branch_id AND g.generation = b.current_gen
+    WHERE $1::text[] = '{{}}' OR r.name = ANY($1)
+    ORDER BY r.name
+"""
+
+PINNED = f"""{_COLUMNS}
+    JOIN unnest($1::int[], $2::int[]) AS wanted(repository_id, generation) ON wanted.repository_id = r.id
+    JOIN generation g ON g.repository_id = b.repository_id AND g.branch_id = b.branch_id AND g.generation = wanted.generation
+    ORDER BY r.name
+"""
+
+
+class Snapshots:
+    """The SnapshotStore of PostgreSQL."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def resolve(self, repositories: Sequence[str]) -> Scope:
+        """See ports.SnapshotStore; repositories that were never published are left out unless they are named."""
+        async with self._pool.connection() as connection:
+            rows = await connection.fetch(CURRENT, list(dict.fromkeys(repositories)))
+        found = {row["name"]: row for row in rows}
+        for name in repositories:
+            if name not in found:
+                raise RepositoryNotFound(f"there is no repository named {name!r}", field="repositories")
+            if found[name]["generation"] is None:
+                raise NotIndexed(f"{name!r} has no published index yet", field="repositories", retry_after=2)
+        return Scope(tuple(_snapshot(row) for row in rows if row["generation"] is not None))
+
+    async def resolve_pinned(self, generations: Mapping[int, int]) -> Scope:
+        """See ports.SnapshotStore."""
+        async with self._pool.connection() as connection:
+            rows = await connection.fetch(PINNED, list(generations.keys()), list(generations.values()))
+        if len(rows) != len(generations):
+            raise CursorExpired(field="cursor")
+        return Scope(tuple(_snapshot(row) for row in rows))
+
+
+def _snapshot(row: asyncpg.Record) -> Snapshot:
+    return Snapshot(
+        repository_id=row["id"],
+        repository=row["name"],
+        branch_id=row["branch_id"],
+        generation=row["generation"],
+        revision=row["revision"],
+        indexed_at=row["published_at"],
+        stale=row["stale"],
+        files=row["files"],
+        skipped=row["skipped"],
+        chunks=row["chunks"],
+        embeddings_pending=row["embeddings_pending"],
+        files_by_outcome=json.loads(row["coverage"])["by_outcome"],
+    )

@@ -1,0 +1,196 @@
+"""In-memory twins of the ports: they keep the ports' promises without a database."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from app.domain.code import PathClass
+from app.domain.errors import Conflict, JobNotFound, NotIndexed, RepositoryNotFound
+from app.domain.index import Coverage, Job, JobState, Repository, RepositorySource
+from app.domain.query import Classification, Intent, Modality, Scope, SearchRequest, Snapshot, Strategy
+from app.domain.ranking import (
+    Degradation,
+    Evidence,
+    Highlight,
+    LineSpan,
+    ModalityRun,
+    Notice,
+    Routing,
+    SearchAnswer,
+    SearchResult,
+    SymbolSummary,
+    Total,
+)
+from app.ports import Readiness
+
+NOW = datetime(2025, 1, 31, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class MemoryRepositories:
+    stored: dict[str, Repository] = field(default_factory=dict)
+
+    async def put(self, name: str, source: RepositorySource) -> tuple[Repository, bool]:
+        old = self.stored.get(name)
+        if old is not None and old.source.path != source.path:
+            raise Conflict(f"the name {name!r} belongs to another source")
+        if old is None:
+            new = Repository(len(self.stored) + 1, name, source, NOW, 0, None, None, None, Coverage())
+        else:
+            new = replace(old, source=source)
+        self.stored[name] = new
+        return new, old is None
+
+    async def get(self, name: str) -> Repository:
+        if name not in self.stored:
+            raise RepositoryNotFound(f"there is no repository named {name!r}")
+        return self.stored[name]
+
+    async def list(self) -> Sequence[Repository]:
+        return sorted(self.stored.values(), key=lambda stored: stored.name)
+
+    async def delete(self, name: str) -> None:
+        await self.get(name)
+        del self.stored[name]
+
+
+@dataclass
+class MemoryJobs:
+    repositories: MemoryRepositories
+    stored: dict[str, Job] = field(default_factory=dict)
+
+    async def enqueue(self, repository: str) -> tuple[Job, bool]:
+        await self.repositories.get(repository)
+        for job in self.stored.values():
+            if job.repository == repository and job.state is JobState.QUEUED:
+                return job, True
+        job = Job(str(uuid.uuid4()), repository, JobState.QUEUED, None, 0, None, None, 0, None, NOW, None, None)
+        self.stored[job.id] = job
+        return job, False
+
+    async def get(self, job_id: str) -> Job:
+        if job_id not in self.stored:
+            raise JobNotFound(f"there is no job {job_id!r}")
+        return self.stored[job_id]
+
+    async def cancel(self, job_id: str) -> Job:
+        job = await self.get(job_id)
+        if job.state is not JobState.QUEUED:
+            raise Conflict(f"job {job_id} is already {job.state}")
+        self.stored[job_id] = replace(job, state=JobState.CANCELLED, finished_at=NOW)
+        return self.stored[job_id]
+
+    async def list(self, repository: str | None = None, limit: int = 50) -> Sequence[Job]:
+        jobs = [job for job in self.stored.values() if repository in (None, job.repository)]
+        return jobs[::-1][:limit]
+
+
+@dataclass
+class MemorySearch:
+    """Finds the query text in a single file of every repository; ``block`` keeps searches waiting until it is set."""
+
+    repositories: MemoryRepositories
+    asked: list[SearchRequest] = field(default_factory=list)
+    block: asyncio.Event | None = None
+    entered: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: int = 0
+    failure: Exception | None = None
+
+    def classify(self, request: SearchRequest) -> Routing:
+        classification = Classification(Intent.FIND_REFERENCES, 0.9, "who_calls", ("parse_config",))
+        return Routing(classification, Strategy.DIRECT, request.preset, (ModalityRun(Modality.GRAPH, 0.5, 0, 0.0),))
+
+    async def search(self, request: SearchRequest) -> SearchAnswer:
+        self.asked.append(request)
+        self.entered.set()
+        if self.block is not None:
+            try:
+                await self.block.wait()
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+        if self.failure is not None:
+            raise self.failure
+        stored = [await self.repositories.get(name) for name in request.repositories] or list(await self.repositories.list())
+        if any(entry.generation == 0 for entry in stored):
+            raise NotIndexed(retry_after=2)
+        scope = Scope(tuple(snapshot(entry.name) for entry in stored))
+        found = () if "nothing" in request.query else (result(),)
+        return answer(request, self.classify(request), scope, found)
+
+
+def snapshot(name: str) -> Snapshot:
+    return Snapshot(1, name, 1, 12, "9f2c", NOW, False, 412, 3, 900, 5, {"indexed": 400, "text_only": 12})
+
+
+def result() -> SearchResult:
+    return SearchResult(
+        repository="api",
+        revision="9f2c",
+        path="app/boot.py",
+        language="python",
+        path_class=PathClass.SOURCE,
+        start_line=41,
+        end_line=58,
+        symbol=SymbolSummary("5d41402abc4b2a76", "boot", "App.boot", "function", "def boot(path: Path) -> App", 41, 58),
+        snippet="def boot(path: Path) -> App:\n    return parse_config(path)\n" * 60,
+        snippet_start_line=41,
+        snippet_truncated=False,
+        highlights=(Highlight(44, 11, 23),),
+        score=0.0183,
+        evidence=(Evidence(Modality.GRAPH, 1.0, relation="calls", edge_class="exact", line=44, distance=1),),
+        more_in_file=(LineSpan(90, 97),),
+    )
+
+
+def answer(request: SearchRequest, routing: Routing, scope: Scope, found: tuple[SearchResult, ...]) -> SearchAnswer:
+    degraded = (Degradation(Modality.SEMANTIC, "deadline exceeded"),)
+    return SearchAnswer(
+        query=request.query,
+        text=request.query,
+        filters=request.filters,
+        routing=replace(routing, degraded=degraded),
+        results=found,
+        total=Total(len(found), None, True),
+        relevance="strong" if found else "none",
+        partial=True,
+        next_cursor=None,
+        scope=scope,
+        warnings=(Notice("semantic_degraded", "semantic search ran out of time"),),
+        absence=None if found else {"proven": True, "files": 412},
+        took_ms=3.4,
+    )
+
+
+@dataclass
+class MemoryHealth:
+    checks: list[Readiness] = field(default_factory=lambda: [Readiness("store", True, "PostgreSQL 18.6")])
+
+    async def check(self) -> Sequence[Readiness]:
+        return self.checks
+
+
+@dataclass
+class MemoryService:
+    repositories: MemoryRepositories
+    jobs: MemoryJobs
+    search: MemorySearch
+    health: MemoryHealth
+
+
+def memory_service() -> MemoryService:
+    repositories = MemoryRepositories()
+    return MemoryService(repositories, MemoryJobs(repositories), MemorySearch(repositories), MemoryHealth())
+
+
+def factory(service: MemoryService) -> Callable[[], AbstractAsyncContextManager[MemoryService]]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[MemoryService]:
+        yield service
+
+    return opened
