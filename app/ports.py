@@ -55,7 +55,10 @@ class EmbeddingFailed(Exception):
 
 
 class Embedder(Protocol):
-    """Turns text into bits. Raises EmbeddingFailed for a text that the model rejects. One object per process; methods are blocking and safe to call from a thread."""
+    """Turns text into bits. One object per process; methods are blocking and safe to call from a thread.
+
+    Both raise EmbeddingFailed when the model rejects a text.
+    """
 
     @property
     def name(self) -> str:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
 import structlog
 
-from app.bootstrap import Backend
-from app.domain.errors import FourfoldError, StoreUnavailable
+from app.bootstrap import Backend, backend
+from app.config import Settings
+from app.domain.errors import StoreUnavailable
 from app.domain.index import Job, JobState, Repository
 from app.indexing.discover import revision
 from app.indexing.embed import embed_pending
-from app.indexing.parse import EXTRACTOR, ParsePool
+from app.indexing.parse import ParsePool
 from app.indexing.pipeline import IndexRun, index_tree
 from app.observability import metrics
 from app.storage.engine import CONNECTION_ERRORS, connection
 from app.storage.jobs import Claims, ProgressStore
 from app.storage.repositories import MAIN_BRANCH
+from app.storage.vectors import refresh_counts
 from app.storage.writer import IndexWriter
 
 IDLE_SECONDS: Final = 0.5
@@ -97,11 +97,11 @@ class Worker:
             await claims.release(repository.id)
 
     async def _index(self, claims: Claims, pool: ParsePool, job: Job, repository: Repository) -> IndexRun:
-        writer = IndexWriter(claims.connection, repository.id, MAIN_BRANCH, EXTRACTOR)
+        writer = IndexWriter(claims.connection, repository.id, MAIN_BRANCH, pool.extractor)
         progress = _Progress(ProgressStore(self._backend.pool, job.id), job.revision)
         run = await index_tree(repository.source, writer, pool, self._settings.index, progress.report)
         if self._backend.embedder is not None:
-            await self._backend.refresh_embedding_counts(repository.id)
+            await refresh_counts(claims.connection, repository.id, self._backend.embedder.name)
         return run
 
     async def _embed(self, stop: asyncio.Event) -> bool:
@@ -150,6 +150,12 @@ class _Progress:
             raise Cancelled
 
 
+def _observe(run: IndexRun) -> None:
+    for stage, seconds in run.seconds.items():
+        metrics.observe_stage(stage, seconds)
+    metrics.count_job(str(JobState.SUCCEEDED))
+
+
 def _result(run: IndexRun) -> dict[str, object]:
     return {
         "generation": run.generation,
@@ -165,3 +171,9 @@ def _result(run: IndexRun) -> dict[str, object]:
 async def _sleep(stop: asyncio.Event, seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(stop.wait(), seconds)
+
+
+async def run(settings: Settings, stop: asyncio.Event) -> None:
+    """A worker on the store that the settings name, until ``stop``."""
+    async with backend(settings) as opened:
+        await Worker(opened).run(stop)

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -28,9 +28,12 @@ _log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
-async def running_worker() -> AsyncIterator[None]:
-    """A worker runs beside the block; it is started again when it dies and stopped at the end."""
-    keeper = asyncio.create_task(_keep_running())
+async def running_worker(command: Sequence[str] | None = None) -> AsyncIterator[None]:
+    """A worker runs beside the block; it is started again when it dies and stopped at the end.
+
+    ``command`` is run instead of ``fourfold worker --child <this process>`` when given.
+    """
+    keeper = asyncio.create_task(_keep_running(command or _worker_command()))
     try:
         yield
     finally:
@@ -39,11 +42,12 @@ async def running_worker() -> AsyncIterator[None]:
             await keeper
 
 
-async def _keep_running() -> None:
+async def _keep_running(command: Sequence[str]) -> None:
     failures = 0
     while True:
-        process = await _start()
         started = time.monotonic()
+        # In a session of its own: Ctrl-C reaches this process alone, which then stops the worker in order.
+        process = await asyncio.create_subprocess_exec(*command, env=_environment(), start_new_session=True)
         try:
             status = await process.wait()
         except asyncio.CancelledError:
@@ -55,15 +59,15 @@ async def _keep_running() -> None:
         await asyncio.sleep(pause)
 
 
-async def _start() -> Process:
-    """In a session of its own: Ctrl-C reaches this process alone, which then stops the worker in order."""
+def _worker_command() -> Sequence[str]:
+    """``-P``: a folder named ``app`` in the current directory is not this program."""
+    return (sys.executable, "-P", "-m", "app", "worker", "--child", str(os.getpid()))
+
+
+def _environment() -> Mapping[str, str]:
     source_root = str(Path(app.__file__).parent.parent)
     inherited = os.environ.get("PYTHONPATH")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [source_root, inherited]))}
-    # -P: a folder named app in the current directory is not this program.
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "app", "worker", "--child", str(os.getpid())), env=environment, start_new_session=True
-    )
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [source_root, inherited]))}
 
 
 async def _stop(process: Process) -> None:

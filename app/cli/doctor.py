@@ -5,33 +5,44 @@ from __future__ import annotations
 import platform
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from app.config import Settings, load_settings
 from app.domain.errors import FourfoldError
-from app.http.service import Service
 from app.ports import Readiness
 
 _LEAST_FREE_BYTES: Final = 1_000_000_000
 _OLDEST_PYTHON: Final = (3, 11)
 
-OpenService = Callable[[Settings], AbstractAsyncContextManager[Service]]
+
+class Examined(Protocol):
+    """The part of the open service that can be looked at closely."""
+
+    @property
+    def health(self) -> Examination: ...
 
 
-async def examine(open_service: OpenService, state_dir: Path, load_grammars: Callable[[], int]) -> list[Readiness]:
+class Examination(Protocol):
+    async def examine(self) -> Sequence[Readiness]: ...
+
+
+OpenService = Callable[[Settings], AbstractAsyncContextManager[Examined]]
+
+
+async def examine(open_service: OpenService, state_dir: Callable[[Settings], Path], load_grammars: Callable[[], int]) -> list[Readiness]:
     """One finding per check, in order; later checks run even when earlier ones fail, as far as they can."""
-    findings = [_python(), _disk(state_dir), _grammars(load_grammars)]
+    findings = [_python(), _grammars(load_grammars)]
     try:
         settings = load_settings()
     except FourfoldError as error:
         return [*findings, Readiness("settings", False, error.message)]
-    findings.append(Readiness("settings", True, "valid"))
+    findings += [Readiness("settings", True, "valid"), _disk(state_dir(settings))]
     try:
         async with open_service(settings) as service:
-            return [*findings, *await service.health.check()]
+            return [*findings, *await service.health.examine()]
     except FourfoldError as error:
         return [*findings, Readiness("service", False, error.message)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.domain.code import EdgeClass, EdgeKind, Import, Reference, Symbol
 from app.domain.symbol_id import file_symbol_id, symbol_id
@@ -30,8 +31,7 @@ class FileFacts:
         return file_symbol_id(self.path)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ResolvedEdge:
+class ResolvedEdge(NamedTuple):
     """One dependency of a file. ``reference`` is its index in the file's references, None for imports and overrides."""
 
     source: int

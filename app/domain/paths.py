@@ -64,12 +64,9 @@ def path_class(path: str, *, vendored: bool | None = None, generated: bool | Non
     ``vendored`` and ``generated`` are what is known from elsewhere (``.gitattributes``, the file's head): true decides, false
     switches the path's own rules for that class off.
     """
-    if vendored:
-        return PathClass.VENDOR
-    if generated:
-        return PathClass.GENERATED
-    denied = {PathClass.VENDOR: vendored is False, PathClass.GENERATED: generated is False}
+    told = {PathClass.VENDOR: vendored, PathClass.GENERATED: generated}
     for kind, pattern in _RULES:
-        if pattern.search(path) and not denied.get(kind, False):
+        known = told.get(kind)
+        if known or (known is None and pattern.search(path)):
             return kind
     return PathClass.SOURCE

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final
 
-import Stemmer  # type: ignore[import-not-found]
+import Stemmer
 
 from app.domain.query import QueryTerms
 
@@ -45,6 +45,8 @@ _INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z][a-z]+[A-Z]|[A-Z]{2,}[a-z]")
 _EXTENSION = re.compile(r"(?<=.)\.[A-Za-z]+$")
 _FILE_ROLE = re.compile(r"(?<=.)(?:\.test|\.spec|_test|_spec|\.d)$")
 _SIGILS = "$_@!?"
+
+_Part = tuple[str, int, int]  # lower-case text, start, end
 
 # PyStemmer's own cache is off: it is not safe to share between threads, and parts are memoised here.
 _STEMMER = Stemmer.Stemmer("english", 0)
@@ -117,16 +119,13 @@ def query_terms(text: str, repository_names: Collection[str], stop_words: frozen
 
 
 def term_spans(line: str, terms: Collection[str]) -> list[tuple[int, int]]:
-    """Where a line says one of ``terms``: half-open spans in code points; a compound's whole before its parts, neighbours merged."""
-    spans: list[tuple[int, int]] = []
-    for token in _TOKEN.finditer(line):
-        if any(term in terms for term in _token_terms(token.group())):
-            spans += (
-                (token.start() + start, token.start() + end)
-                for run in _SCRIPT_RUN.finditer(token.group())
-                for start, end in _run_spans(run, terms)
-            )
-    return merge_spans(spans)
+    """Where a line says one of ``terms``: half-open spans in code points, in order, neighbours merged."""
+    return merge_spans(
+        (token.start() + start, token.start() + end)
+        for token in _TOKEN.finditer(line)
+        for term, start, end in _token_spans(token.group())
+        if term in terms
+    )
 
 
 def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -138,22 +137,6 @@ def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((start, end))
     return merged
-
-
-def _run_spans(run: re.Match[str], terms: Collection[str]) -> Iterator[tuple[int, int]]:
-    text, offset = run.group(), run.start()
-    if _CJK.match(text):
-        width = min(2, len(text))
-        starts = range(len(text) - width + 1)
-        yield from ((offset + i, offset + i + width) for i in starts if text[i : i + width] in terms)
-        return
-    words = _IDENTIFIER.finditer(text) if text.isascii() else iter([re.fullmatch(r".+", text)])
-    for word in filter(None, chain(words, _NUMBER.finditer(text))):
-        parts = list((_PART if text.isascii() else _OTHER_PART).finditer(text, word.start(), word.end()))
-        if len(parts) > 1 and "".join(part.group().lower() for part in parts) in terms:
-            yield offset + parts[0].start(), offset + parts[-1].end()
-        else:
-            yield from ((offset + part.start(), offset + part.end()) for part in parts if stem(part.group().lower()) in terms)
 
 
 def word_match(query_word: str, word: str) -> float:
@@ -184,33 +167,52 @@ def _tokens(text: str) -> list[str]:
 @lru_cache(maxsize=1 << 15)
 def _token_terms(token: str) -> tuple[str, ...]:
     """The index terms of a run of word characters."""
-    terms: list[str] = []
-    for parts in _token_words(token):
-        terms += map(stem, parts)
+    return tuple(term for term, _, _ in _token_spans(token))
+
+
+@lru_cache(maxsize=1 << 13)
+def _token_spans(token: str) -> tuple[tuple[str, int, int], ...]:
+    """The index terms of a run of word characters, each with its span."""
+    spans: list[tuple[str, int, int]] = []
+    for parts in _words(token):
+        spans += ((stem(part), start, end) for part, start, end in parts)
         if len(parts) > 1:
-            terms.append("".join(parts))
-    return tuple(terms)
+            spans.append(("".join(part for part, _, _ in parts), parts[0][1], parts[-1][2]))
+    return tuple(spans)
 
 
 def _token_words(token: str, stop_words: frozenset[str] = frozenset()) -> list[tuple[str, ...]]:
-    """The words of a run of word characters, each as its lower-case parts. CJK stop words part a run before it is paired."""
-    words: list[tuple[str, ...]] = []
-    for run in [token] if token.isascii() else _SCRIPT_RUN.findall(token):
-        if run.isascii():
-            candidates = [word for word in chain(_IDENTIFIER.findall(run), _NUMBER.findall(run)) if len(word) <= LONGEST_WORD]
-            words += filter(None, (tuple(part.lower() for part in _PART.findall(word)) for word in candidates))
-        elif _CJK.match(run):
-            words += ((pair,) for pair in _pairs(run, stop_words))
-        elif len(run) <= LONGEST_WORD:
-            words += filter(None, [tuple(part.lower() for part in _OTHER_PART.findall(run))])
-    return words
+    return [tuple(part for part, _, _ in parts) for parts in _words(token, stop_words)]
 
 
-def _pairs(run: str, stop_words: frozenset[str]) -> Iterator[str]:
-    pattern = _cjk_stop_pattern(stop_words)
-    pieces = [piece for piece in pattern.split(run) if piece] if pattern else [run]
-    for piece in pieces or [run]:
-        yield from map("".join, pairwise(piece)) if len(piece) > 1 else (piece,)
+def _words(token: str, stop_words: frozenset[str] = frozenset()) -> list[list[_Part]]:
+    """The words of a run of word characters, each as its parts. CJK stop words part a run before it is paired."""
+    words: list[list[_Part]] = []
+    for run in _SCRIPT_RUN.finditer(token):
+        text, offset = run.group(), run.start()
+        if text.isascii():
+            found = chain(_IDENTIFIER.finditer(text), _NUMBER.finditer(text))
+            words += (_parts(_PART, text, offset, *word.span()) for word in found)
+        elif _CJK.match(text):
+            words += ([(pair, start, start + len(pair))] for pair, start in _pairs(text, offset, stop_words))
+        else:
+            words.append(_parts(_OTHER_PART, text, offset, 0, len(text)))
+    return [parts for parts in words if parts and parts[-1][2] - parts[0][1] <= LONGEST_WORD]
+
+
+def _parts(pattern: re.Pattern[str], text: str, offset: int, start: int, end: int) -> list[_Part]:
+    return [(part.group().lower(), offset + part.start(), offset + part.end()) for part in pattern.finditer(text, start, end)]
+
+
+def _pairs(run: str, offset: int, stop_words: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """The overlapping pairs of a CJK run, and where each begins; a run of nothing but stop words keeps them."""
+    pieces = [(0, len(run))]
+    if pattern := _cjk_stop_pattern(stop_words):
+        stops = [(0, 0), *(match.span() for match in pattern.finditer(run)), (len(run), len(run))]
+        pieces = [(before[1], after[0]) for before, after in pairwise(stops) if before[1] < after[0]] or pieces
+    for start, end in pieces:
+        for position in range(start, max(start + 1, end - 1)):
+            yield run[position : min(position + 2, end)], offset + position
 
 
 @lru_cache(maxsize=8)

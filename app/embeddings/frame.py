@@ -26,7 +26,8 @@ def project(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
     Orthogonal rows: angles are kept, and a unit vector becomes 32 long.
     """
-    return vectors @ _frame(vectors.shape[1])
+    projected: NDArray[np.float32] = vectors @ _frame(vectors.shape[1])
+    return projected
 
 
 def pack_bits(projected: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -45,7 +46,8 @@ def asymmetric_scores(query: NDArray[np.float32], packed: NDArray[np.uint8]) -> 
     Finer than the Hamming distance, since the query keeps its magnitudes.
     """
     ones = np.unpackbits(packed, axis=1).astype(np.float32)
-    return (2 * (ones @ query) - query.sum()) / _SCALE
+    scores: NDArray[np.float32] = (2 * (ones @ query) - query.sum()) / _SCALE
+    return scores
 
 
 @lru_cache(maxsize=4)
@@ -61,6 +63,6 @@ def _frame(dimensions: int) -> NDArray[np.float32]:
     rows = np.array([row for _, row in drawn])
     flips = np.array([digest[-1] & 1 for digest, _ in drawn])
     parities = np.bitwise_count(rows[:, None] & np.arange(BITS)) & 1
-    frame = (1 - 2 * (parities ^ flips[:, None]).astype(np.int8)).astype(np.float32)
+    frame: NDArray[np.float32] = (1 - 2 * (parities ^ flips[:, None]).astype(np.int8)).astype(np.float32)
     frame.flags.writeable = False
     return frame

@@ -122,10 +122,11 @@ class MiniLmEmbedder:
         except Exception as error:  # neither library has a base class for its errors
             raise EmbeddingFailed(f"{type(error).__name__}: {error}") from error
         mean: NDArray[np.float32] = hidden[0].mean(axis=0)
-        length = np.linalg.norm(mean)
+        length = float(np.linalg.norm(mean))
         if mean.shape != (_DIMENSIONS,) or not np.isfinite(length) or length == 0:
             raise EmbeddingFailed(f"the model returned shape {mean.shape}, length {length}")
-        return mean / length
+        mean /= length
+        return mean
 
     def _loaded(self) -> _Model:
         with self._loading:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -16,7 +16,7 @@ from app.http import openapi, problems
 from app.http.admission import Admission
 from app.http.middleware import BodyLimit, RequestContext
 from app.http.routes import classify, jobs, operations, repositories, search
-from app.http.service import ServiceFactory
+from app.http.service import Service, ServiceFactory
 
 MAX_BODY_BYTES: Final = 1_000_000
 _GZIP_FROM_BYTES: Final = 2_000
@@ -47,11 +47,22 @@ def create_app(service_factory: ServiceFactory, settings: Settings) -> FastAPI:
     )
     app.state.settings = settings
     app.state.admission = Admission(settings.search.concurrency, settings.search.admission_ms)
-    for module in (search, classify, repositories, jobs, operations):
-        app.include_router(module.router)
+    routers = [module.router for module in (search, classify, repositories, jobs, operations)]
+    app.state.routes = [route for router in routers for route in router.routes]
+    for router in routers:
+        app.include_router(router)
     problems.install(app)
     _document(app)
     return app
+
+
+def openapi_document() -> str:
+    """The text of ``openapi/openapi.json``; needs no service and no settings."""
+
+    def unused() -> AbstractAsyncContextManager[Service]:
+        raise NotImplementedError("an application made for its document is never started")
+
+    return openapi.as_text(create_app(unused, Settings.model_construct()).openapi())
 
 
 def _document(app: FastAPI) -> None:

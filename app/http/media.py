@@ -7,7 +7,7 @@ from email.message import Message
 from fastapi import HTTPException, Request
 
 
-def require_json(request: Request) -> None:
+async def require_json(request: Request) -> None:
     """Refuse a body of any other kind; what browsers send across sites without asking (forms, plain text) is among these."""
     header = Message()
     header["content-type"] = request.headers.get("content-type", "application/octet-stream")

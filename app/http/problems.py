@@ -133,7 +133,7 @@ def _client_gone(_request: Request, _error: Exception) -> Response:
 def _allowed_methods(request: Request) -> list[str]:
     """Of all routes of this path: Starlette names only the first one's."""
     methods: set[str] = set()
-    for route in request.app.routes:
+    for route in request.app.state.routes:
         match, _ = route.matches(request.scope)
         if match is Match.PARTIAL:
             methods |= getattr(route, "methods", set())

@@ -8,8 +8,8 @@ import errno
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import AsyncExitStack, nullcontext
-from typing import Any, Final
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from typing import Any, Final, TypeVar
 
 import structlog
 import uvicorn
@@ -17,27 +17,38 @@ import uvicorn
 from app.config import Settings
 from app.domain.errors import ConfigurationError
 from app.http.app import create_app
-from app.http.service import Service, ServiceFactory
+from app.http.service import Service
 from app.http.source_paths import is_loopback
 from app.worker_process import running_worker
 
 GRACE_SECONDS: Final = 4
 """How long answers under way may still take once the service is told to stop."""
 
-OnReady = Callable[[Service, str], Awaitable[None]]
+S = TypeVar("S", bound=Service)
+OnReady = Callable[[S, str], Awaitable[None]]
 
 _log = structlog.get_logger(__name__)
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to ``serve``, which has more than HTTP to stop."""
+    """Leaves signals to ``serve``, which has more than HTTP to stop, and says when it accepts requests."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.accepting = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.accepting.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
-async def serve(open_service: ServiceFactory, settings: Settings, *, worker: bool, on_ready: OnReady | None = None) -> None:
+async def serve(
+    open_service: Callable[[], AbstractAsyncContextManager[S]], settings: Settings, *, worker: bool, on_ready: OnReady[S] | None = None
+) -> None:
     """Serve until SIGTERM or SIGINT. ``on_ready`` runs beside the server with the open service and the URL; its errors end the service.
 
     Raises ConfigurationError when the port cannot be bound, before anything else is started.
@@ -57,7 +68,7 @@ async def serve(open_service: ServiceFactory, settings: Settings, *, worker: boo
             await _serve_http(service, settings, listener, stop, on_ready)
 
 
-async def _serve_http(service: Service, settings: Settings, listener: socket.socket, stop: asyncio.Event, on_ready: OnReady | None) -> None:
+async def _serve_http(service: S, settings: Settings, listener: socket.socket, stop: asyncio.Event, on_ready: OnReady[S] | None) -> None:
     config = uvicorn.Config(
         create_app(lambda: nullcontext(service), settings),
         lifespan="on",
@@ -83,7 +94,7 @@ async def _serve_http(service: Service, settings: Settings, listener: socket.soc
         await serving
 
 
-async def _unless_stopped(opening: Coroutine[Any, Any, Service], stop: asyncio.Event) -> Service | None:
+async def _unless_stopped(opening: Coroutine[Any, Any, S], stop: asyncio.Event) -> S | None:
     """The opened service, or None when the signal to stop came first."""
     task = asyncio.create_task(opening)
     stopping = asyncio.create_task(stop.wait())
@@ -112,9 +123,8 @@ def _on_signals(stop: asyncio.Event) -> None:
     loop.add_signal_handler(signal.SIGINT, interrupted)
 
 
-async def _greet(server: uvicorn.Server, service: Service, url: str, on_ready: OnReady | None) -> None:
-    while not server.started:
-        await asyncio.sleep(0.02)
+async def _greet(server: _Server, service: S, url: str, on_ready: OnReady[S] | None) -> None:
+    await server.accepting.wait()
     _log.info("serving", url=url)
     if on_ready is not None:
         await on_ready(service, url)

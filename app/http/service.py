@@ -44,17 +44,20 @@ class Service(Protocol):
 ServiceFactory = Callable[[], AbstractAsyncContextManager[Service]]
 
 
-def _service(request: Request) -> Service:
+# The dependencies are coroutines because FastAPI would run plain functions in threads.
+
+
+async def _service(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
 
 
-def _settings(request: Request) -> Settings:
+async def _settings(request: Request) -> Settings:
     settings: Settings = request.app.state.settings
     return settings
 
 
-def _admission(request: Request) -> Admission:
+async def _admission(request: Request) -> Admission:
     admission: Admission = request.app.state.admission
     return admission
 

@@ -31,7 +31,8 @@ def pagerank(
         return {}
     nodes, ends = np.unique(np.concatenate([sources, targets]), return_inverse=True)
     tails, heads = ends[: len(sources)], ends[len(sources) :]
-    pairs, counts = np.unique(np.stack([tails, heads], axis=1), axis=0, return_counts=True)
+    codes, counts = np.unique(tails * len(nodes) + heads, return_counts=True)
+    pairs = np.stack(np.divmod(codes, len(nodes)), axis=1)
     weights = np.sqrt(counts.astype(np.float64))
     ranks = _iterate(pairs, weights, len(nodes), max_iterations, tolerance)
     if ranks is None:

@@ -1,23 +1,27 @@
-"""Turns definition matches into symbols: spans, containers, qualified names, visibility."""
+"""Turns definition matches into symbols: kinds, containers, qualified names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from tree_sitter import Node
 
 from app.domain.code import Symbol, SymbolKind
 from app.indexing.definition_text import Surroundings, signature_of
+from app.indexing.nesting import Nesting, enclosing_symbols
 from app.indexing.pattern_matches import Captures, PatternMatches
+from app.indexing.qualified_names import dotted_scope, split_qualified
 from app.indexing.source_text import SourceText
 from app.indexing.visibility import Visibility
 from app.languages.registry import ExtractionRules, PatternRole
 
-CALLABLE: Final = frozenset(kind for kind in SymbolKind if kind.is_callable)
-MEMBER_HOLDERS: Final = frozenset(kind for kind in SymbolKind if kind.is_type) - {SymbolKind.MODULE, SymbolKind.NAMESPACE}
+OUTER: Final = frozenset({SymbolKind.MODULE, SymbolKind.NAMESPACE})
+MEMBER_HOLDERS: Final = frozenset(kind for kind in SymbolKind if kind.is_type) - OUTER
 STORED: Final = frozenset({SymbolKind.VARIABLE, SymbolKind.CONSTANT, SymbolKind.FIELD})
+NEVER_OF_TYPES: Final = STORED | {SymbolKind.TYPE}  # C: ``struct s { … } value;`` and ``typedef struct s { … } name;`` define s beside
+
+Mark = Literal["barrier", "access"]
 
 
 @dataclass(slots=True)
@@ -25,7 +29,6 @@ class Candidate:
     """A definition before its place among the others is known. Offsets are bytes; decorators are not yet part of it."""
 
     role: PatternRole
-    node: Node
     body: Node | None
     name: str
     name_start: int
@@ -33,13 +36,14 @@ class Candidate:
     scope: str
     start: int
     end: int
+    header_end: int
 
 
 @dataclass(slots=True)
 class Definitions:
-    """The symbols of a file, their byte spans, and the names that each callable binds for itself."""
+    """The symbols of a file, their byte spans (decorators included), and the names that each callable binds for itself."""
 
-    symbols: tuple[Symbol, ...] = ()
+    symbols: list[Symbol] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
     name_starts: set[int] = field(default_factory=set)
     bound: dict[int, set[str]] = field(default_factory=dict)
@@ -51,71 +55,101 @@ def find_definitions(rules: ExtractionRules, text: SourceText, matches: PatternM
     Names at the offsets ``imported`` belong to imports (``const x = require("x")``) and define nothing.
     """
     candidates = _candidates(rules, text, matches, imported)
-    barriers = [captures["barrier"][0] for captures in matches.marks("barrier")]
-    surroundings = Surroundings(text, matches)
-    visibility = Visibility(rules, text, matches)
-    definitions = Definitions(name_starts={candidate.name_start for candidate in candidates})
-    symbols: list[Symbol] = []
-    stored: set[str] = set()
-    local: list[tuple[int, str]] = []
-    nesting = Nesting()
-    items: list[tuple[int, int, Candidate | None]] = [(c.start, c.end, c) for c in candidates]
-    items += [(node.start_byte, node.end_byte, None) for node in barriers]
+    sweep = _Sweep(rules, text, matches)
+    items: list[tuple[int, int, Candidate | Mark]] = [(c.start, c.end, c) for c in candidates]
+    for mark in ("barrier", "access"):
+        items += [(node.start_byte, node.end_byte, mark) for captures in matches.marks(mark) for node in captures[mark]]
     items.sort(key=lambda item: (item[0], -item[1]))
-    for start, end, candidate in items:
-        container, in_callable = nesting.enter(start, end)
-        if candidate is None:
-            nesting.push(start, end, container, is_callable=True)
-            continue
-        if in_callable and candidate.kind in STORED:
-            local.append((candidate.name_start, candidate.name))
-            continue
+    for start, end, item in items:
+        if isinstance(item, Candidate):
+            sweep.define(item)
+        else:
+            sweep.mark(start, end, item)
+    locals_ = sweep.local
+    nodes = (captures["local"][0] for captures in matches.marks("local"))
+    locals_ += [(node.start_byte, text.of(node)) for node in nodes if node.start_byte not in imported]
+    _bind(sweep.found, sorted(locals_))
+    sweep.found.name_starts = {candidate.name_start for candidate in candidates}
+    return sweep.found
+
+
+class _Sweep:
+    """Places candidates in the order of their position; what is open around one of them is its container."""
+
+    def __init__(self, rules: ExtractionRules, text: SourceText, matches: PatternMatches) -> None:
+        self.found: Final = Definitions()
+        self.local: Final[list[tuple[int, str]]] = []
+        self._rules = rules
+        self._text = text
+        self._surroundings = Surroundings(text, matches)
+        self._visibility = Visibility(rules, text, matches)
+        self._nesting = Nesting()
+        self._stored: set[str] = set()
+
+    def mark(self, start: int, end: int, mark: Mark) -> None:
+        """A function without a name, or a line that says how visible the members after it are."""
+        container, _ = self._nesting.enter(start, end)
+        if mark == "barrier":
+            self._nesting.push(start, end, container, is_callable=True)
+        else:
+            self._visibility.begin_section(container, self._text.slice(start, end))
+
+    def define(self, candidate: Candidate) -> None:
+        container, in_callable = self._nesting.enter(candidate.start, candidate.end)
+        member = "member" in candidate.role.settings
+        if member:
+            container = self._holder(container)
+            if container is None:
+                return
+        elif in_callable and (candidate.kind in STORED or "prototype" in candidate.role.settings):
+            self.local.append((candidate.name_start, candidate.name))
+            return
+        symbols = self.found.symbols
+        while container is not None and candidate.kind in MEMBER_HOLDERS and symbols[container].kind in NEVER_OF_TYPES:
+            container = symbols[container].container
         parent = symbols[container] if container is not None else None
-        first, doc = surroundings.of(candidate.start, candidate.name_start)
-        symbol = _symbol(rules, text, candidate, parent, container, first, doc)
-        if visibility.exported(symbol, candidate.name_start, candidate.start, candidate.role, parent):
-            symbol = replace(symbol, exported=True)
-        if symbol.kind in STORED and symbol.qualified in stored:
-            continue
-        stored.add(symbol.qualified)
-        nesting.push(start, end, len(symbols), is_callable=symbol.kind in CALLABLE)
+        kind = symbol_kind(self._rules, candidate, parent)
+        first, doc = self._surroundings.of(candidate.start, candidate.name_start)
+        symbol = self._symbol(candidate, kind, container, first, doc)
+        if kind in STORED and symbol.qualified in self._stored:
+            return
+        self._stored.add(symbol.qualified)
+        if not member:
+            self._nesting.push(candidate.start, candidate.end, len(symbols), is_callable=kind.is_callable)
         symbols.append(symbol)
-        definitions.spans.append((first, end))
-    definitions.symbols = tuple(symbols)
-    bound = (captures["local"][0] for captures in matches.marks("local"))
-    local += [(node.start_byte, text.of(node)) for node in bound if node.start_byte not in imported]
-    _bind(definitions, local)
-    return definitions
+        self.found.spans.append((first, first if member else candidate.end))
 
+    def _holder(self, container: int | None) -> int | None:
+        """The type whose method assigns to ``self.x`` or ``this.x``."""
+        symbols = self.found.symbols
+        while container is not None and symbols[container].kind.is_callable:
+            container = symbols[container].container
+        return container if container is not None and symbols[container].kind in MEMBER_HOLDERS else None
 
-class Nesting:
-    """A sweep over spans that are ordered by start: what is open at a position. Equal spans are siblings."""
-
-    def __init__(self) -> None:
-        self._open: list[tuple[int, int, int | None, bool]] = []
-
-    def enter(self, start: int, end: int) -> tuple[int | None, bool]:
-        """The innermost open symbol at the span, and whether a callable is the innermost thing open."""
-        stack = self._open
-        while stack and (stack[-1][1] <= start or stack[-1][:2] == (start, end)):
-            stack.pop()
-        return (stack[-1][2], stack[-1][3]) if stack else (None, False)
-
-    def push(self, start: int, end: int, symbol: int | None, *, is_callable: bool) -> None:
-        self._open.append((start, end, symbol, is_callable))
-
-
-def enclosing_symbols(spans: list[tuple[int, int]], positions: list[int]) -> Iterator[int | None]:
-    """For each of the ascending positions the index of the innermost span around it."""
-    nesting = Nesting()
-    following = 0
-    for position in positions:
-        while following < len(spans) and spans[following][0] <= position:
-            start, end = spans[following]
-            nesting.enter(start, end)
-            nesting.push(start, end, following, is_callable=False)
-            following += 1
-        yield nesting.enter(position, position)[0]
+    def _symbol(self, candidate: Candidate, kind: SymbolKind, container: int | None, first: int, doc: str) -> Symbol:
+        text, rules = self._text, self._rules
+        parent = self.found.symbols[container] if container is not None else None
+        name = dotted_scope(candidate.name, rules) if kind is SymbolKind.NAMESPACE else candidate.name
+        path = (parent.qualified if parent else "", candidate.scope, name)
+        qualified = ".".join(part for part in path if part)
+        prototype = "prototype" in candidate.role.settings
+        signature = signature_of(text, self._surroundings, candidate.start, candidate.header_end, rules, prototype=prototype)
+        name_line, name_column = text.position(candidate.name_start)
+        return Symbol(
+            name=name,
+            qualified=qualified,
+            kind=kind,
+            start_line=text.row(first) + 1,
+            end_line=text.row(max(first, candidate.end - 1)) + 1,
+            name_line=name_line,
+            name_column=name_column,
+            signature=signature,
+            doc=doc,
+            exported=self._visibility.exported(
+                name, qualified, candidate.name_start, candidate.start, candidate.role, len(self.found.symbols), parent, container
+            ),
+            container=container,
+        )
 
 
 def _candidates(rules: ExtractionRules, text: SourceText, matches: PatternMatches, imported: frozenset[int]) -> list[Candidate]:
@@ -123,29 +157,28 @@ def _candidates(rules: ExtractionRules, text: SourceText, matches: PatternMatche
     for role, matched in matches.of("definition"):
         for captures in matched:
             candidate = _candidate(rules, text, role, captures)
-            if candidate is not None and candidate.name_start not in imported and candidate.name_start not in found:
+            if candidate.name and candidate.name_start not in imported and candidate.name_start not in found:
                 found[candidate.name_start] = candidate
     _extend_open_namespaces(text, found)
     return list(found.values())
 
 
-def _candidate(rules: ExtractionRules, text: SourceText, role: PatternRole, captures: Captures) -> Candidate | None:
+def _candidate(rules: ExtractionRules, text: SourceText, role: PatternRole, captures: Captures) -> Candidate:
     node, name_node = captures[role.capture][0], captures["name"][0]
-    name = text.of(name_node)
-    if not name:
-        return None
+    scope, name = split_qualified(text.of(name_node), rules, qualified="qualified" in role.settings)
+    if "scope" in captures:
+        scope = text.of(captures["scope"][0])
     body = captures["body"][0] if "body" in captures else node.child_by_field_name("body")
-    scope = text.of(captures["scope"][0]) if "scope" in captures else ""
     return Candidate(
         role=role,
-        node=node,
         body=body,
         name=name,
-        name_start=name_node.start_byte,
+        name_start=name_node.end_byte - len(name.encode()),
         kind=SymbolKind(role.kind),
         scope=dotted_scope(scope, rules) if scope else "",
         start=node.start_byte,
         end=node.end_byte,
+        header_end=body.start_byte if body else node.end_byte,
     )
 
 
@@ -158,60 +191,28 @@ def _extend_open_namespaces(text: SourceText, found: dict[int, Candidate]) -> No
             following = candidate.start
 
 
-def dotted_scope(scope: str, rules: ExtractionRules) -> str:
-    """A scope as written (``ns::Box<T>``, ``Form.prototype``, ``App\\Http``) as a dotted path."""
-    while (opening := scope.find("<")) != -1:
-        closing = scope.rfind(">")
-        scope = scope[:opening] + (scope[closing + 1 :] if closing > opening else "")
-    segments = scope.replace(rules.scope_separator, ".").split(".")
-    return ".".join(part for segment in segments if (part := segment.strip()) and part not in rules.scope_ignored)
-
-
-def _symbol(
-    rules: ExtractionRules, text: SourceText, candidate: Candidate, parent: Symbol | None, container: int | None, first: int, doc: str
-) -> Symbol:
-    kind = _kind(rules, candidate, parent)
-    own = dotted_scope(candidate.name, rules) if kind is SymbolKind.NAMESPACE else candidate.name
-    path = [parent.qualified if parent else "", candidate.scope, own]
-    name_line, name_column = text.position(candidate.name_start)
-    last_byte = max(candidate.start, candidate.end - 1)
-    return Symbol(
-        name=own,
-        qualified=".".join(part for part in path if part),
-        kind=kind,
-        start_line=text.row(first) + 1,
-        end_line=text.row(last_byte) + 1,
-        name_line=name_line,
-        name_column=name_column,
-        signature=signature_of(text, candidate.start, candidate.body.start_byte if candidate.body else candidate.node.end_byte),
-        doc=doc,
-        exported=False,
-        container=container,
-    )
-
-
-def _kind(rules: ExtractionRules, candidate: Candidate, parent: Symbol | None) -> SymbolKind:
+def symbol_kind(rules: ExtractionRules, candidate: Candidate, parent: Symbol | None) -> SymbolKind:
+    """The kind that the place adds to what the pattern says: a function in a class is a method."""
     kind = candidate.kind
-    holder = parent if parent and parent.kind in MEMBER_HOLDERS else None
-    if kind is SymbolKind.FUNCTION and (holder or candidate.scope):
+    in_type = parent is not None and (parent.kind in MEMBER_HOLDERS or _is_ruby_like_module(rules, parent))
+    if kind is SymbolKind.FUNCTION and (in_type or candidate.scope):
         kind = SymbolKind.METHOD
-    if holder and kind is SymbolKind.VARIABLE:
+    if kind is SymbolKind.VARIABLE and in_type:
         kind = SymbolKind.FIELD
     if kind is SymbolKind.METHOD:
-        class_name = candidate.scope.rpartition(".")[2] or (holder.name if holder else "")
+        class_name = candidate.scope.rpartition(".")[2] or (parent.name if parent and in_type else "")
         if candidate.name in rules.constructors or (rules.constructor_is_class_name and candidate.name == class_name):
             return SymbolKind.CONSTRUCTOR
-    if rules.upper_case_is_constant and kind in STORED and is_upper_case(candidate.name):
+    if rules.upper_case_is_constant and kind in STORED and candidate.name.isupper():
         return SymbolKind.CONSTANT
     return kind
 
 
-def is_upper_case(name: str) -> bool:
-    return name.isupper()
+def _is_ruby_like_module(rules: ExtractionRules, parent: Symbol) -> bool:
+    return rules.module_members_are_methods and parent.kind is SymbolKind.MODULE
 
 
 def _bind(definitions: Definitions, local: list[tuple[int, str]]) -> None:
-    local.sort()
     enclosing = enclosing_symbols(definitions.spans, [position for position, _ in local])
     for symbol, (_, name) in zip(enclosing, local, strict=True):
         if symbol is not None:

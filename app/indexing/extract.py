@@ -33,7 +33,7 @@ def extract(spec: LanguageSpec, source: str) -> Extraction:
     definitions = find_definitions(spec.rules, text, matches, imports.binding_starts)
     references = find_references(spec.rules, text, matches, definitions, imports.items)
     ratio = _error_ratio(root, matches) if root.has_error else 0.0
-    return Extraction(definitions.symbols, references, imports.items, ratio)
+    return Extraction(tuple(definitions.symbols), references, imports.items, ratio)
 
 
 def _error_ratio(root: Node, matches: PatternMatches) -> float:

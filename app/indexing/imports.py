@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.code import Import
+from app.indexing.import_trees import import_leaves
 from app.indexing.pattern_matches import Captures, PatternMatches
 from app.indexing.source_text import SourceText
 from app.languages.registry import ExtractionRules, PatternRole
@@ -34,7 +35,11 @@ def find_imports(rules: ExtractionRules, text: SourceText, matches: PatternMatch
             if "fallback" in role.settings and position in claimed:
                 continue
             claimed.add(position)
-            if binding := captures.get("alias") or captures.get("name"):
+            if "tree" in role.settings:
+                found += _tree(rules, text, role, captures)
+                continue
+            binding = captures.get("alias") or captures.get("name")
+            if binding and "reexport" not in role.settings:
                 bindings.add(binding[0].start_byte)
             found.append(_import(rules, text, role, captures))
     found.sort(key=lambda item: item[0])
@@ -44,12 +49,25 @@ def find_imports(rules: ExtractionRules, text: SourceText, matches: PatternMatch
 def _import(rules: ExtractionRules, text: SourceText, role: PatternRole, captures: Captures) -> tuple[int, Import]:
     settings = role.settings
     module = text.of(captures["module"][0]) if "module" in captures else settings.get("module") or ""
-    name = text.of(captures["name"][0]) if "name" in captures else settings.get("name")
+    if (prefix := settings.get("prefix")) and not module.startswith("."):
+        module = prefix + module
+    name = text.of(captures["name"][0]).removeprefix(":") if "name" in captures else settings.get("name")
     alias = text.of(captures["alias"][0]) if "alias" in captures else settings.get("local")
     site = captures.get("name") or captures.get("module") or captures["import"]
     start = site[0].start_byte
     local = None if "unbound" in settings else alias or _local(rules, module, name)
     return start, Import(module, name, local, text.row(start) + 1, "reexport" in settings)
+
+
+def _tree(rules: ExtractionRules, text: SourceText, role: PatternRole, captures: Captures) -> list[tuple[int, Import]]:
+    node = captures.get("module", captures["import"])[0]
+    leaves = import_leaves(text.data[node.start_byte : node.end_byte], rules.import_separator)
+    reexport = "reexport" in role.settings
+    return [
+        (start, Import(leaf.module, leaf.name, leaf.local, text.row(start) + 1, reexport))
+        for leaf in leaves
+        for start in (node.start_byte + leaf.offset,)
+    ]
 
 
 def _local(rules: ExtractionRules, module: str, name: str | None) -> str | None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from app.domain.code import Import, Reference, ReferenceKind, Symbol, SymbolKind
-from app.indexing.definitions import MEMBER_HOLDERS, Definitions, enclosing_symbols, is_upper_case
+from app.indexing.definitions import MEMBER_HOLDERS, Definitions
+from app.indexing.nesting import enclosing_symbols
 from app.indexing.pattern_matches import PatternMatches
+from app.indexing.qualified_names import split_qualified
 from app.indexing.source_text import SourceText, one_line
 from app.languages.registry import CONSTANT_READ, ExtractionRules
 
 RECEIVER_LENGTH: Final = 200
+_FIRST_NAME: Final = re.compile(r"\w+")
 
 _SHADOWED: Final = frozenset({ReferenceKind.READ, ReferenceKind.CALL, ReferenceKind.TYPE})
 
@@ -42,22 +46,21 @@ def _uses(
     callables = {symbol.name for symbol in definitions.symbols if symbol.kind.is_callable}
     known = _known_names(rules, definitions.symbols, imports)
     seen = set(definitions.name_starts)
-    ignored_types = frozenset(rules.ignored_types)
     uses: list[Use] = []
     for role, matched in matches.of("reference"):
-        capture = role.capture
-        constant = role.kind == CONSTANT_READ
+        capture, qualified = role.capture, "qualified" in role.settings
+        constant, always = role.kind == CONSTANT_READ, "always" in role.settings
         kind = ReferenceKind.READ if constant else ReferenceKind(role.kind)
         for captures in matched:
             node = captures[capture][0]
-            start = node.start_byte
+            full = text.of(node)
+            scope, name = split_qualified(full, rules, qualified=qualified)
+            start = node.start_byte if name == full else node.end_byte - len(name.encode())
             if start in seen:
                 continue
-            name = text.of(node)
-            if not name or (kind is ReferenceKind.TYPE and name in ignored_types):
-                continue
-            receiver = _receiver(text.of(captures["receiver"][0])) if "receiver" in captures else None
-            if kind is ReferenceKind.READ and not _worth_reading(rules, name, receiver, known, callables, constant=constant):
+            written = text.of(captures["receiver"][0]) if "receiver" in captures else scope
+            receiver = _receiver(written) if written else None
+            if not name or not (always or _leads_somewhere(rules, name, kind, receiver, known, callables, constant=constant)):
                 continue
             seen.add(start)
             uses.append((start, name, kind, receiver))
@@ -68,17 +71,33 @@ def _receiver(written: str) -> str:
     return written if written.isidentifier() else one_line(written, RECEIVER_LENGTH)
 
 
-def _worth_reading(
-    rules: ExtractionRules, name: str, receiver: str | None, known: set[str], callables: set[str], *, constant: bool
+def _leads_somewhere(
+    rules: ExtractionRules,
+    name: str,
+    kind: ReferenceKind,
+    receiver: str | None,
+    known: set[str],
+    callables: set[str],
+    *,
+    constant: bool,
 ) -> bool:
+    if kind is ReferenceKind.TYPE:
+        return name not in rules.ignored_names
+    if kind is not ReferenceKind.READ:
+        return receiver is not None or name not in rules.ignored_calls
     if receiver is None:
-        return name in known or rules.reads == "unbound"
-    if constant or is_upper_case(name):
-        return is_upper_case(name) and len(name) > 1
-    return name in callables or receiver in known or receiver in rules.self_names or receiver.partition(".")[0] in known
+        return name in known or (rules.reads == "unbound" and name not in rules.ignored_names)
+    if constant or name.isupper():
+        return name.isupper() and len(name) > 1
+    return name in callables or receiver in known or receiver in rules.self_names or _first_name(receiver) in known
 
 
-def _known_names(rules: ExtractionRules, symbols: tuple[Symbol, ...], imports: tuple[Import, ...]) -> set[str]:
+def _first_name(receiver: str) -> str:
+    match = _FIRST_NAME.match(receiver)
+    return match.group() if match else ""
+
+
+def _known_names(rules: ExtractionRules, symbols: list[Symbol], imports: tuple[Import, ...]) -> set[str]:
     known = {item.local for item in imports if item.local}
     for symbol in symbols:
         holder = symbols[symbol.container].kind if symbol.container is not None else SymbolKind.MODULE

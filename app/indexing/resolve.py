@@ -7,13 +7,13 @@ looked up when asked for, since a name with hundreds of definitions and thousand
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from weakref import WeakKeyDictionary
 
 from app.domain.code import EdgeClass, EdgeKind, Reference, ReferenceKind, SymbolKind
+from app.domain.facts import FileFacts, ResolvedEdge, identify
 from app.indexing.resolution.affected import Affected, affected_names, must_resolve
-from app.indexing.resolution.facts import FileFacts, ResolvedEdge, identify
-from app.indexing.resolution.families import GO, JAVA
+from app.indexing.resolution.families import GO, JAVA, PHP, PYTHON, RUBY
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.meaning import Meaning
 from app.indexing.resolution.names import Names
@@ -54,7 +54,7 @@ class _FileResolver:
             meaning = self._meaning(reference)
             if meaning is None or meaning.opaque:
                 continue
-            for definition in meaning.definitions:
+            for definition in self._in_force(reference, meaning):
                 reached.add(definition.module)
                 edge = self._edge(ordinal, reference, definition, meaning.certain)
                 if edge is not None:
@@ -74,13 +74,23 @@ class _FileResolver:
         key = (reference.enclosing, reference.receiver, name, is_type)
         if key not in self._meanings:
             scope = self._scope(reference.enclosing)
-            if is_type and scope is not None and reference.kind is ReferenceKind.INHERIT and scope.kind.is_type:
+            if is_type and scope is not None and reference.kind is ReferenceKind.INHERIT and scope.is_type:
                 scope = scope.container
             if reference.receiver is None:
                 self._meanings[key] = self._names.bare(self._module, scope, name, is_type=is_type)
             else:
                 self._meanings[key] = self._through(scope, reference)
         return self._meanings[key]
+
+    def _in_force(self, reference: Reference, meaning: Meaning) -> Sequence[Definition]:
+        """Of several definitions in the reference's own scope the latest before it, where a later one replaces the earlier."""
+        several = meaning.definitions
+        if len(several) < 2 or self._module.family not in (PYTHON, RUBY, PHP) or reference.receiver is not None:
+            return several
+        scope = self._scope(reference.enclosing)
+        if any(d.module is not self._module or d.container is not scope for d in several):
+            return several
+        return [d for d in several if d.line <= reference.line][-1:] or several
 
     def _through(self, scope: Definition | None, reference: Reference) -> Meaning | None:
         """A member of the receiver; failing that, for a call, the one method of that name."""
@@ -110,9 +120,9 @@ class _FileResolver:
         kind = _PLAIN.get(reference.kind)
         if kind is None:
             if reference.kind is ReferenceKind.INHERIT:
-                kind = EdgeKind.INHERITS if target.kind.is_type else EdgeKind.REFERENCES
+                kind = EdgeKind.INHERITS if target.is_type else EdgeKind.REFERENCES
             else:
-                kind = EdgeKind.INSTANTIATES if target.kind.is_type else EdgeKind.CALLS
+                kind = EdgeKind.INSTANTIATES if target.is_type else EdgeKind.CALLS
         scope = self._scope(reference.enclosing)
         source = self._module.id if scope is None else scope.id
         if source == target.id and kind is EdgeKind.REFERENCES:
@@ -123,13 +133,16 @@ class _FileResolver:
     def _imports(self, reached: set[Module]) -> Iterator[ResolvedEdge]:
         """From the file to what it imports. Of a package or namespace, the files that it also uses something of."""
         for imported in self._module.imports:
+            if not imported.module:
+                continue
             meaning = self._names.imports.target(self._module, imported)
             modules = set(meaning.modules)
             if meaning.namespace or self._module.family is GO or (self._module.family is JAVA and imported.name == "*"):
                 modules |= set(self._index.in_namespace(self._module.family, meaning.namespace)) if meaning.namespace else set()
                 modules &= reached
             targets = {module.id for module in modules}
-            targets |= {d.id for d in meaning.definitions}
+            if imported.name is not None or not meaning.modules:
+                targets |= {d.id for d in meaning.definitions}
             for target in targets - {self._module.id}:
                 edge_class = EdgeClass.EXACT if meaning.certain or len(meaning.definitions) > 1 else EdgeClass.LIKELY
                 yield ResolvedEdge(self._module.id, target, EdgeKind.IMPORTS, edge_class, None, imported.line)
@@ -137,19 +150,16 @@ class _FileResolver:
     def _overrides(self) -> Iterator[ResolvedEdge]:
         """From a method to the nearest one of the same name above its type."""
         for definition in self._module.definitions:
-            if not definition.kind.is_callable or definition.kind is SymbolKind.CONSTRUCTOR or not definition.owner:
+            if not definition.is_callable or definition.kind is SymbolKind.CONSTRUCTOR or not definition.owner:
                 continue
             owner = self._names.own_type(self._module, definition)
             if owner is None or owner.name != definition.owner.rpartition(".")[2]:
                 continue
             above = self._names.member(Meaning((owner,), above=True), definition.name)
             for target in above.definitions if above is not None else ():
-                if target.kind.is_callable and target.id != definition.id:
+                if target.is_callable and target.id != definition.id:
                     yield ResolvedEdge(definition.id, target.id, EdgeKind.OVERRIDES, EdgeClass.EXACT, None, definition.line)
 
 
 def _place(edge: ResolvedEdge) -> tuple[int, int, str, int, int]:
     return (edge.line, -1 if edge.reference is None else edge.reference, edge.kind.value, edge.source, edge.target)
-
-
-

@@ -23,7 +23,7 @@ from app.domain.errors import ConfigurationError
 
 FOLDER: Final = Path(__file__).parent
 QUERY_FILES: Final = ("tags.scm", "imports.scm")
-PARSED: Final = ("python", "javascript", "typescript", "tsx", "go")
+PARSED: Final = ("python", "javascript", "typescript", "tsx", "go", "java", "rust", "c", "cpp", "csharp", "ruby", "php")
 CONSTANT_READ: Final = "constant"  # a read that only counts when the name is UPPER_CASE
 
 _SYMBOL_KINDS: Final = frozenset(kind.value for kind in SymbolKind)
@@ -65,10 +65,14 @@ class ExtractionRules:
     constructors: tuple[str, ...] = ()
     constructor_is_class_name: bool = False
     upper_case_is_constant: bool = False
+    declaring_words: tuple[str, ...] = ()
+    members_hidden_in: tuple[str, ...] = ()
+    module_members_are_methods: bool = False
     members_need_receiver: bool = False
     reads: Literal["known", "unbound"] = "known"
     self_names: tuple[str, ...] = ("self", "this")
-    ignored_types: tuple[str, ...] = ()
+    ignored_names: tuple[str, ...] = ()
+    ignored_calls: tuple[str, ...] = ()
     scope_separator: str = "."
     scope_ignored: tuple[str, ...] = ()
     module_binding: Literal["module", "last_segment", "none"] = "none"
@@ -138,8 +142,9 @@ class Registry:
                 return contested[1]
             if spec := self._by_extension.get(extension):
                 return spec
-        shebang = _INTERPRETER.match(head)
-        return self._by_interpreter.get(shebang.group(1).lower()) if shebang else None
+        if (shebang := _INTERPRETER.match(head)) and (spec := self._by_interpreter.get(shebang.group(1).lower())):
+            return spec
+        return self._by_filename.get(parts[0])  # Dockerfile.dev, README.unknown
 
 
 @cache

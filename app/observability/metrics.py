@@ -14,7 +14,8 @@ from typing import Final, Literal, cast
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from app.domain.ranking import Degradation, SearchAnswer
+from app.domain.query import Modality
+from app.domain.ranking import SearchAnswer
 
 MULTIPROCESS_DIR: Final = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -97,11 +98,16 @@ def observe_search(answer: SearchAnswer) -> None:
     _histogram("fourfold_search_seconds").labels(routing.preset.value, intent, routing.strategy.value).observe(answer.took_ms / 1_000)
     if not answer.results:
         _counter("fourfold_searches_empty_total").labels(intent).inc()
-    outcomes = {degradation.modality: _outcome(degradation) for degradation in routing.degraded}
-    took = dict.fromkeys(outcomes, answer.took_ms) | {run.modality: run.took_ms for run in routing.modalities}
-    for modality, milliseconds in took.items():
-        outcome = outcomes.get(modality, "ok")
-        _histogram("fourfold_retriever_seconds").labels(modality.value, outcome).observe(milliseconds / 1_000)
+    degraded = {degradation.modality: degradation for degradation in routing.degraded}
+    for run in routing.modalities:
+        if run.modality not in degraded and run.took_ms > 0:
+            _observe_retriever(run.modality, "ok", run.took_ms)
+    for degradation in routing.degraded:
+        _observe_retriever(degradation.modality, "timeout" if degradation.reason == "timeout" else "error", answer.took_ms)
+
+
+def _observe_retriever(modality: Modality, outcome: str, milliseconds: float) -> None:
+    _histogram("fourfold_retriever_seconds").labels(modality.value, outcome).observe(milliseconds / 1_000)
 
 
 def observe_admission(*, admitted: bool) -> None:
@@ -141,8 +147,3 @@ def _counter(name: str) -> Counter:
 
 def _histogram(name: str) -> Histogram:
     return cast(Histogram, _instruments[name])
-
-
-def _outcome(degradation: Degradation) -> Literal["timeout", "error"]:
-    reason = degradation.reason.lower()
-    return "timeout" if "time" in reason or "deadline" in reason else "error"

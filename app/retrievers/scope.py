@@ -13,9 +13,11 @@ from app.domain.code import PathClass
 from app.domain.globs import split_globs
 from app.domain.query import RetrievalQuery
 
+# The condition is always true: it gives every parameter a type in statements that do not use all of them.
 SCOPE: Final = """
     WITH scope AS (
         SELECT * FROM unnest($1::int[], $2::smallint[], $3::int[]) AS s(repository_id, branch_id, generation)
+        WHERE ($4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) IS NULL OR true
     )
 """
 

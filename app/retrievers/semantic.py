@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from time import perf_counter
 from typing import Final
 
@@ -17,7 +16,7 @@ from app.domain.code import PathClass
 from app.domain.query import Intent, Modality, RetrievalQuery
 from app.domain.ranking import ChunkHit, Evidence, FileHit, FileKey, RankedList
 from app.domain.vectors import asymmetric_scores
-from app.ports import Embedder
+from app.embeddings.cached import QueryVectorCache
 from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_file, ranked
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
 from app.storage.engine import Connection
@@ -60,7 +59,7 @@ class SemanticRetriever:
 
     modality: Final = Modality.SEMANTIC
 
-    def __init__(self, pool: Pool, embedder: Embedder) -> None:
+    def __init__(self, pool: Pool, embedder: QueryVectorCache) -> None:
         self._pool = pool
         self._embedder = embedder
 
@@ -91,7 +90,7 @@ class SemanticRetriever:
             if stored is not None:
                 return stored
             text = operand
-        return await asyncio.to_thread(self._embedder.embed_query, text)
+        return await self._embedder.query_vector(text)
 
     async def _stored_bits(self, connection: Connection, query: RetrievalQuery, name: str) -> NDArray[np.float32] | None:
         """The ±1 vector of the chunk that defines ``name``, None when no such chunk is embedded."""

@@ -24,6 +24,8 @@ def boost(candidates: Sequence[Candidate], centralities: Mapping[tuple[int, int]
 def _boosted(candidate: Candidate, centralities: Mapping[tuple[int, int], float], profile: BoostProfile) -> Candidate:
     shown = candidate.chunks[0].chunk_id if candidate.chunks else -1
     centrality = centralities.get((candidate.key.repository_id, shown), 0.0)
+    if not centrality:
+        return candidate
     factor = boost_factor(centrality, profile)
     return replace(
         candidate,

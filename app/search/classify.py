@@ -6,14 +6,14 @@ No model and no I/O. The rules are rows of ``app/intents/*.toml``; ``docs/intent
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import re2
 
 from app.domain.query import Classification, Intent
-from app.search.intent_rules import IntentTables, OperandKind, Rule, Scope, read_tables
+from app.search.intent_rules import IntentTables, OperandKind, Pattern, Rule, Scope, read_tables
 from app.search.operand import Naming, Operand, OperandReader
 
 # A question is short; what is longer is pasted text, which only the rules of scope "text" look at.
@@ -39,27 +39,35 @@ class _Excerpt:
         return _Excerpt(self.text[start:end], self.start + start)
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A pattern that matches, with its rule; ``place`` orders candidates as the tables do."""
+
+    place: tuple[int, int]
+    rule: Rule
+    pattern: Pattern
+
+
 class Classifier:
     """The compiled tables. Holds no state between calls and may be shared by threads."""
 
     def __init__(self, tables: IntentTables) -> None:
         self.tables = tables
         self._operands = OperandReader(tables.vocabulary)
-        self._scopes = {scope: _PatternSet([rule for rule in tables.rules if rule.scope is scope]) for scope in Scope}
-        self._order = {rule.name: index for index, rule in enumerate(tables.rules)}
-        self._unless = {rule.name: [_compiled(pattern) for pattern in rule.unless] for rule in tables.rules if rule.unless}
-        self._opening = _compiled(rf"^(?:(?:{'|'.join(tables.openings)}))+") if tables.openings else None
-        self._closing = _compiled(rf"(?:(?:{'|'.join(tables.closings)}))+$") if tables.closings else None
+        rules = list(enumerate(tables.rules))
+        self._sets = {scope: _PatternSet([(place, rule) for place, rule in rules if rule.scope is scope]) for scope in Scope}
+        self._opening = _one_of(tables.openings, "^(?:%s)+")
+        self._closing = _one_of(tables.closings, "(?:%s)+$")
 
     def classify(self, query: str) -> Classification:
         """Intent, confidence in (0, 1], the rule that fired, and operands, each a substring of ``query``."""
         text = _Excerpt(_SURROGATES.sub("\ufffd", query[:LONGEST_TEXT]), 0)
         question = self._question(text)
-        candidates = [(index, text) for index in self._scopes[Scope.TEXT].matching(text.text)]
+        candidates = [(candidate, text) for candidate in self._sets[Scope.TEXT].matching(text.text)]
         if question.text:
-            candidates += [(index, question) for index in self._scopes[Scope.LINE].matching(question.text)]
-        for pattern, excerpt in sorted(candidates, key=lambda item: (self._order[item[0].rule.name], item[0].index)):
-            found = self._apply(pattern, excerpt, query)
+            candidates += [(candidate, question) for candidate in self._sets[Scope.LINE].matching(question.text)]
+        for candidate, excerpt in sorted(candidates, key=lambda item: item[0].place):
+            found = self._apply(candidate, excerpt, query)
             if found is not None:
                 return found
         mentioned = self._operands.mentioned(query[question.start : question.start + len(question.text)])
@@ -81,61 +89,51 @@ class Classifier:
             line = line.part(0, match.start())
         return line.part(0, len(line.text.rstrip(_FINAL_PUNCTUATION)))
 
-    def _apply(self, pattern: _Pattern, excerpt: _Excerpt, query: str) -> Classification | None:
-        rule = pattern.rule
-        if any(veto.search(excerpt.text) for veto in self._unless.get(rule.name, ())):
+    def _apply(self, candidate: _Candidate, excerpt: _Excerpt, query: str) -> Classification | None:
+        rule, group = candidate.rule, candidate.pattern.operand_group
+        if any(veto.compiled.search(excerpt.text) for veto in rule.unless):
             return None
-        match = pattern.compiled.search(excerpt.text)
+        match = candidate.pattern.compiled.search(excerpt.text)
         if match is None:
             return None
-        start, end = match.span(pattern.operand_group) if pattern.operand_group else (-1, -1)
+        start, end = match.span(group) if group else (-1, -1)
         named = start >= 0
         captured = query[excerpt.start + start : excerpt.start + end] if named else query[excerpt.start : excerpt.start + len(excerpt.text)]
-        if rule.operand is OperandKind.LITERAL:
-            return Classification(rule.intent, rule.confidence, rule.name, (self._literal(captured),))
+        if rule.operand in (OperandKind.LITERAL, OperandKind.TEXT):
+            literal = self._operands.literal(captured) if rule.operand is OperandKind.LITERAL else captured.strip()
+            return Classification(rule.intent, rule.confidence, rule.name, (literal,))
         operand = self._operands.read(captured) if named else Operand(Naming.NOTHING)
         confidence = _confidence(rule, operand)
         if confidence is None:
             return None
+        if rule.operand is OperandKind.NAME and operand.naming is not Naming.NAME:
+            operand = Operand(Naming.NOTHING)
         if rule.intent is Intent.UNDERSTAND_CODE:
             return Classification(rule.intent, confidence, rule.name, operand.names or self._operands.mentioned(captured))
         return Classification(rule.intent, confidence, rule.name, operand.names, operand_missing=not operand.names)
-
-    def _literal(self, text: str) -> str:
-        return self._operands.literal(text) if len(text) <= LONGEST_QUESTION else text.strip()
-
-
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    """One pattern of a rule; ``index`` is its place among all patterns of its scope."""
-
-    rule: Rule
-    index: int
-    compiled: re2._Regexp
-    operand_group: int
 
 
 class _PatternSet:
     """All patterns of one scope, matched in one pass over the text; hundreds of single searches would cost a millisecond."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._patterns: list[_Pattern] = []
+    def __init__(self, rules: Sequence[tuple[int, Rule]]) -> None:
+        self._candidates: list[_Candidate] = []
         options = re2.Options()
         options.max_mem = _AUTOMATON_BYTES
         self._set = re2.Set.SearchSet(options)
-        for rule in rules:
-            for text in rule.patterns:
-                compiled = _compiled(text)
-                self._patterns.append(_Pattern(rule, self._set.Add(text), compiled, compiled.groupindex.get("operand", 0)))
+        for place, rule in rules:
+            for pattern in rule.patterns:
+                self._candidates.append(_Candidate((place, self._set.Add(pattern.text)), rule, pattern))
         self._set.Compile()
 
-    def matching(self, text: str) -> Iterable[_Pattern]:
+    def matching(self, text: str) -> list[_Candidate]:
         # The set answers None when nothing matches.
-        return [self._patterns[index] for index in self._set.Match(text) or ()]
+        return [self._candidates[index] for index in self._set.Match(text) or ()]
 
 
-def _compiled(pattern: str) -> re2._Regexp:
-    return re2.compile(pattern)
+def _one_of(patterns: Sequence[Pattern], form: str) -> re2._Regexp | None:
+    """``form`` with its ``%s`` standing for any of the patterns."""
+    return re2.compile(form % "|".join(pattern.text for pattern in patterns)) if patterns else None
 
 
 def _stripped(excerpt: _Excerpt) -> _Excerpt:

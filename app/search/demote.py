@@ -54,7 +54,9 @@ def _demoted(candidate: Candidate, wanted: frozenset[PathClass], newest: dict[tu
     if any(version < newest.get(place, -1) for place, version in _versions(candidate)):
         factor *= profile.old_version
         reasons.append("old version")
-    return replace(candidate, score=candidate.score * factor, demotion=factor, demotion_reason=", ".join(reasons) or None)
+    if not reasons:
+        return candidate
+    return replace(candidate, score=candidate.score * factor, demotion=factor, demotion_reason=", ".join(reasons))
 
 
 def _newest_versions(candidates: Sequence[Candidate]) -> dict[tuple[int, str], int]:

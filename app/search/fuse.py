@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from app.domain.query import Modality
-from app.domain.ranking import Candidate, ChunkHit, Contribution, FileHit, FileKey, RankedList
+from app.domain.ranking import Candidate, ChunkHit, Contribution, Evidence, FileHit, FileKey, RankedList
 from app.search.route import Plan
 
 
@@ -51,13 +51,14 @@ def _fused(parts: Sequence[tuple[Contribution, FileHit]]) -> Candidate:
 
 def _merged_chunks(parts: Sequence[tuple[Contribution, FileHit]]) -> tuple[ChunkHit, ...]:
     """The chunks of a file with their evidence added up: weight / rank within the file, so that the first of a list leads."""
-    merged: dict[int, ChunkHit] = {}
+    scores: dict[int, float] = {}
+    evidence: dict[int, tuple[Evidence, ...]] = {}
     for contribution, hit in parts:
         for rank, chunk in enumerate(hit.chunks):
-            before = merged.get(chunk.chunk_id, ChunkHit(chunk.chunk_id, 0.0, ()))
-            score = before.score + contribution.weight / (rank + 1)
-            merged[chunk.chunk_id] = ChunkHit(chunk.chunk_id, score, before.evidence + chunk.evidence)
-    return tuple(sorted(merged.values(), key=lambda chunk: (-chunk.score, chunk.chunk_id)))
+            scores[chunk.chunk_id] = scores.get(chunk.chunk_id, 0.0) + contribution.weight / (rank + 1)
+            evidence[chunk.chunk_id] = evidence.get(chunk.chunk_id, ()) + chunk.evidence
+    order = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
+    return tuple(ChunkHit(chunk_id, scores[chunk_id], evidence[chunk_id]) for chunk_id in order)
 
 
 def _candidate(

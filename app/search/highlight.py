@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import re2  # type: ignore[import-untyped]
+import re2
 
 from app.domain.query import Intent, RetrievalQuery
 from app.domain.ranking import ChunkText, Evidence, Highlight

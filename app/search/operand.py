@@ -69,24 +69,24 @@ class OperandReader:
             return Operand(Naming.NOTHING)
         head = self._before_place(tokens)
         if len(head) == 1:
-            naming = Naming.NAME if looks_named(head[0]) else Naming.WORD
             if _IS_HAN.match(head[0]):
                 return Operand(Naming.PHRASE)
-            return Operand(naming, _distinct([head[0], *self._structured(tokens[len(head) :])]))
+            return Operand(self._naming(head[0]), _distinct([head[0], *self._structured(tokens[len(head) :])]))
         if len(head) == 3 and head[1].lower() in self._vocabulary.conjunctions:
-            return Operand(Naming.NAME if looks_named(head[0]) else Naming.WORD, (head[0], head[2]))
+            return Operand(self._naming(head[0]), (head[0], head[2]))
         structured = self._structured(tokens)
         if structured:
             return Operand(Naming.NAME, structured)
         latin = [token for token in head if not _IS_HAN.match(token)]
         if len(latin) == 1 and len(head) > len(latin):
-            return Operand(Naming.NAME if looks_named(latin[0]) else Naming.WORD, (latin[0],))
+            return Operand(self._naming(latin[0]), (latin[0],))
         return Operand(Naming.PHRASE)
 
     def literal(self, text: str) -> str:
-        """The words as they are; quotes around all of them, or around one part, mark the literal."""
-        quoted = self.quoted(text)
-        return quoted[0] if quoted else text.strip()
+        """The words as they are; what begins with a quote ends with it."""
+        stripped = text.strip()
+        match = self._quoted.match(stripped)
+        return next(group for group in match.groups() if group is not None) if match else stripped
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         """The names within prose: what stands in quotes and what is joined as only code joins it."""
@@ -127,6 +127,10 @@ class OperandReader:
             if index and token.lower() in self._vocabulary.places:
                 return tokens[:index]
         return tokens
+
+    def _naming(self, token: str) -> Naming:
+        named = looks_named(token) and token.lower() not in self._vocabulary.proper_nouns
+        return Naming.NAME if named else Naming.WORD
 
     def _structured(self, tokens: Sequence[str]) -> tuple[str, ...]:
         return _distinct([token for token in tokens if is_structured(token) and token.lower() not in self._vocabulary.proper_nouns])

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Protocol
 
 from app.config import SearchSettings
-from app.domain.errors import CursorExpired, InvalidRequest, QueryNotServable
+from app.domain.errors import InvalidRequest, QueryNotServable
 from app.domain.query import Classification, Dedupe, Intent, Modality, RetrievalQuery, Scope, SearchRequest, Strategy
-from app.domain.ranking import Candidate, Degradation, ModalityRun, Notice, Routing, SearchAnswer, SearchResult, Total
+from app.domain.ranking import Candidate, Degradation, Routing, SearchAnswer
 from app.domain.words import query_terms
 from app.ports import ChunkStore, Retriever, SnapshotStore
 from app.search import cursor as cursors
+from app.search.answer import Found, Page, answer, routing
 from app.search.boost import boost
-from app.search.dedupe import Entry, dedupe
+from app.search.dedupe import dedupe
 from app.search.demote import demote
 from app.search.fuse import in_list_order, weighted_rrf
 from app.search.gather import Gathered, OnDegraded, gather
-from app.search.notices import absence, list_notices, notice, relevance, scope_notices
 from app.search.parse import ParsedQuery, parse
 from app.search.present import present
 from app.search.profiles import Profiles, load_profiles
-from app.search.rescore import RESCORED_INTENTS, rescore
+from app.search.rescore import is_rescored, rescore
 from app.search.route import Plan, fused, route
 
 
 class Classifier(Protocol):
     def classify(self, query: str) -> Classification: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What was gathered, by which plan, and the ranking made of it."""
-
-    plan: Plan
-    gathered: Gathered
-    candidates: list[Candidate]
-    fallback_from: Strategy | None
 
 
 def _ignore(degradation: Degradation) -> None:
@@ -72,7 +62,7 @@ class SearchService:
         parsed = parse(request)
         classification = self._classify(parsed)
         plan = route(classification, request, parsed, self._profiles)
-        return _routing(request, classification, plan, Gathered())
+        return routing(request, classification, plan, Gathered())
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         """Raises InvalidRequest, QueryNotServable, NotFound, NotIndexed, CursorExpired and StoreUnavailable.
@@ -91,7 +81,8 @@ class SearchService:
         offset = at.offset if at else 0
         page = entries[offset : offset + request.limit]
         shown = await present(page, self._chunks, query, request, found.plan, self._profiles.features)
-        return self._answer(request, parsed, query, found, entries, offset, shown, started)
+        missing = [modality for modality, _ in found.plan.modalities if modality not in self._retrievers]
+        return answer(Page(request, parsed, query, found, entries, offset, shown, missing), (perf_counter() - started) * 1_000)
 
     def _classify(self, parsed: ParsedQuery) -> Classification:
         if parsed.literal:
@@ -128,7 +119,7 @@ class SearchService:
     def _deadline_ms(self, request: SearchRequest) -> int:
         return min(request.timeout_ms or self._settings.deadline_ms, self._settings.max_deadline_ms)
 
-    async def _find(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, started: float) -> _Found:
+    async def _find(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, started: float) -> Found:
         """Follow the plan; a direct route that finds nothing goes on to fusion, which asks the modalities not asked yet."""
         if plan.strategy is not Strategy.DIRECT and not any(modality in self._retrievers for modality, _ in plan.modalities):
             raise QueryNotServable("no search of this kind is configured", field="modalities" if request.modalities else "preset")
@@ -137,7 +128,7 @@ class SearchService:
         if plan.strategy is Strategy.DIRECT and not any(ranked.files for ranked in gathered.lists.values()):
             fallback_from, plan = plan.strategy, fused(query.classification, request.preset, self._profiles)
             gathered = await self._gather(plan, query, request, started, gathered)
-        return _Found(plan, gathered, await self._rank(request, plan, query, gathered), fallback_from)
+        return Found(plan, gathered, await self._rank(request, plan, query, gathered), fallback_from)
 
     async def _gather(self, plan: Plan, query: RetrievalQuery, request: SearchRequest, started: float, earlier: Gathered) -> Gathered:
         asked = {*earlier.lists, *(degradation.modality for degradation in earlier.degraded)}
@@ -158,89 +149,16 @@ class SearchService:
             centralities = await self._chunks.centralities(query.scope, shown) if shown else {}
             candidates = boost(candidates, centralities, self._profiles.boost)
         else:
-            candidates = [
-                c for modality, weight in plan.modalities if (ranked := gathered.lists.get(modality)) for c in in_list_order(ranked, weight)
-            ]
+            ((modality, weight),) = plan.modalities
+            ranked = gathered.lists.get(modality)
+            candidates = in_list_order(ranked, weight) if ranked else []
         candidates = demote(candidates, query.text, intent, query.filters, self._profiles.demotion)
-        return rescore(candidates, query.terms.single, self._profiles) if _is_rescored(request, plan, query) else candidates
+        return rescore(candidates, query.terms.single, self._profiles) if is_rescored(request, plan, intent) else candidates
 
-    async def _texts(self, request: SearchRequest, scope: Scope, candidates: list[Candidate]) -> Mapping[tuple[int, int], str]:
+    async def _texts(self, request: SearchRequest, scope: Scope, candidates: Sequence[Candidate]) -> Mapping[tuple[int, int], str]:
         """The text of every chunk that could be shown, for finding copies; nothing when copies do not matter."""
         if request.dedupe is not Dedupe.CONTENT:
             return {}
         places = [(candidate.key.repository_id, candidate.chunks[0].chunk_id) for candidate in candidates if candidate.chunks]
         loaded = await self._chunks.load(scope, places) if places else {}
         return {place: chunk.text for place, chunk in loaded.items()}
-
-    def _answer(
-        self,
-        request: SearchRequest,
-        parsed: ParsedQuery,
-        query: RetrievalQuery,
-        found: _Found,
-        entries: list[Entry],
-        offset: int,
-        shown: list[SearchResult | None],
-        started: float,
-    ) -> SearchAnswer:
-        lists, degraded = found.gathered.lists, found.gathered.degraded
-        results = tuple(result for result in shown if result is not None)
-        if len(results) < len(shown) and request.cursor:
-            raise CursorExpired(field="cursor")
-        partial = bool(degraded) or len(results) < len(shown)
-        total = _total(request, found, entries)
-        more = offset + len(shown) < len(entries)
-        ended_early = not more and total.results > len(entries)
-        return SearchAnswer(
-            query=request.query,
-            text=parsed.text,
-            filters=parsed.filters,
-            routing=replace(
-                _routing(request, query.classification, found.plan, found.gathered),
-                fallback_from=found.fallback_from,
-                rescored=_is_rescored(request, found.plan, query),
-                degraded=degraded,
-            ),
-            results=results,
-            total=total,
-            relevance=relevance(entries, results, query),
-            partial=partial,
-            next_cursor=cursors.encode(query.scope, offset + len(shown), query.limit, request) if more else None,
-            scope=query.scope,
-            warnings=(
-                *found.plan.warnings,
-                *self._unavailable(found.plan),
-                *scope_notices(query.scope, lists),
-                *list_notices(lists, entries, query),
-                *([notice("more_matches")] if ended_early else []),
-                *([notice("results_missing")] if len(results) < len(shown) else []),
-            ),
-            absence=None if entries else absence(query.scope, lists, query, partial=partial),
-            took_ms=(perf_counter() - started) * 1_000,
-        )
-
-    def _unavailable(self, plan: Plan) -> list[Notice]:
-        missing = [modality for modality, _ in plan.modalities if modality not in self._retrievers]
-        return [notice("modality_unavailable", modality=modality.value) for modality in missing]
-
-
-def _is_rescored(request: SearchRequest, plan: Plan, query: RetrievalQuery) -> bool:
-    return request.rescore and plan.strategy is Strategy.WEIGHTED_RRF and query.classification.intent in RESCORED_INTENTS
-
-
-def _routing(request: SearchRequest, classification: Classification, plan: Plan, gathered: Gathered) -> Routing:
-    runs = []
-    for modality, weight in plan.modalities:
-        ranked = gathered.lists.get(modality)
-        runs.append(ModalityRun(modality, weight, len(ranked.files) if ranked else 0, ranked.took_ms if ranked else 0.0))
-    return Routing(classification, plan.strategy, request.preset, tuple(runs))
-
-
-def _total(request: SearchRequest, found: _Found, entries: list[Entry]) -> Total:
-    """Results before paging. One list of files knows how many there are even where it did not rank them all."""
-    lists = list(found.gathered.lists.values())
-    complete = all(ranked.complete for ranked in lists) and not found.gathered.degraded
-    text = found.gathered.lists.get(Modality.TEXT)
-    lines = text.total_lines if text else None
-    known = lists[0].total_files if len(lists) == 1 and request.dedupe is Dedupe.FILE else None
-    return Total(max(len(entries), known or 0), lines, complete)

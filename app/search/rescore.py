@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from app.domain.query import Intent
+from app.domain.query import Intent, SearchRequest, Strategy
 from app.domain.ranking import Candidate
 from app.search.profiles import Feature, Profiles
+from app.search.route import Plan
 
 RESCORED_INTENTS: Final = frozenset({Intent.FIND_DEFINITION, Intent.UNDERSTAND_CODE, Intent.FIND_SIMILAR})
 """The others keep the fusion's order until a feature of theirs is measured."""
@@ -26,6 +27,10 @@ class FeatureValue:
     weight: float
 
 
+def is_rescored(request: SearchRequest, plan: Plan, intent: Intent) -> bool:
+    return request.rescore and plan.strategy is Strategy.WEIGHTED_RRF and intent in RESCORED_INTENTS
+
+
 def rescore(candidates: Sequence[Candidate], single: bool, profiles: Profiles) -> list[Candidate]:
     """Re-order the first ``depth_rescored`` of ``candidates`` (demoted, best first); the rest follow as they were.
 
@@ -36,7 +41,7 @@ def rescore(candidates: Sequence[Candidate], single: bool, profiles: Profiles) -
     head.sort(key=lambda candidate: (-(candidate.rescored or 0.0), candidate.key.path, candidate.key.repository_id))
     floor = min((candidate.rescored or 0.0 for candidate in head), default=0.0)
     # Two scales in one list: the rest must not seem better than what stands before it.
-    return head + [replace(c, score=min(c.score, floor)) for c in candidates[profiles.depth_rescored :]]
+    return head + [replace(c, score=floor) if c.score > floor else c for c in candidates[profiles.depth_rescored :]]
 
 
 def feature_values(candidate: Candidate, single: bool, features: Sequence[Feature]) -> list[FeatureValue]:

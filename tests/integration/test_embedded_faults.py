@@ -167,11 +167,11 @@ def test_pid_file_with_the_pid_of_another_program(state_dir: Path) -> None:
 
 def test_postgres_started_by_hand_on_the_same_data_is_left_alone(state_dir: Path) -> None:
     account = cluster.account_for(state_dir / "server")
-    command = [cluster.find_binaries(state_dir, account) / "postgres", "-D", state_dir / "server/data", "-c", "listen_addresses="]
+    postgres = cluster.find_binaries(state_dir, account) / "postgres"
     with tempfile.TemporaryDirectory(prefix="fourfold-") as socket_dir:
         account.own(Path(socket_dir))
         stranger = subprocess.Popen(
-            [*command, "-k", socket_dir],
+            [postgres, "-D", state_dir / "server/data", "-c", "listen_addresses=", "-k", socket_dir],
             stderr=subprocess.DEVNULL,
             cwd="/",
             env=cluster.environment(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -44,14 +45,12 @@ def hit(
     evidence: Evidence | None = None,
 ) -> FileHit:
     found = (evidence or Evidence(modality, score),)
-    chunks = tuple(ChunkHit(chunk_id, score, found) for chunk_id in chunk_ids or (abs(hash(path)) % 1_000_000 + 1,))
+    chunks = tuple(ChunkHit(chunk_id, score, found) for chunk_id in chunk_ids or (zlib.crc32(path.encode()),))
     return FileHit(FileKey(repository_id, path), 1, "python", path_class, score, chunks, features or {})
 
 
 def ranked(modality: Modality, *files: FileHit | str, complete: bool = True, **changes: object) -> RankedList:
-    hits = tuple(
-        hit(file, modality=modality, score=1 / (rank + 1)) if isinstance(file, str) else file for rank, file in enumerate(files)
-    )
+    hits = tuple(hit(file, modality=modality, score=1 / (rank + 1)) if isinstance(file, str) else file for rank, file in enumerate(files))
     return RankedList(modality, hits, complete=complete, **changes)  # type: ignore[arg-type]
 
 

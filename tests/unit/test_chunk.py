@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,7 +72,9 @@ def test_a_long_definition_is_split_at_a_blank_line_and_then_where_it_steps_out(
     dedent = ["def f():", "    for a in b:", *["        x"] * 28, "    z", *["        y"] * 30]
     assert spans(chunk("\n".join(dedent), [symbol(1, 61)], LINES, BYTES)) == [(1, 30), (31, 61)]
     closing = ["function f() {", "  if (a) {", *["    x"] * 28, "  } else {", *["    y"] * 20, "  }", "  z", *["    y"] * 20, "}"]
-    assert not any(split_lines("\n".join(closing))[start - 1].strip().startswith("}") for start, _ in spans(chunk("\n".join(closing), [], 40, BYTES)))
+    assert not any(
+        split_lines("\n".join(closing))[start - 1].strip().startswith("}") for start, _ in spans(chunk("\n".join(closing), [], 40, BYTES))
+    )
 
 
 def test_bytes_are_counted_as_utf8() -> None:
@@ -124,5 +127,5 @@ def test_every_line_is_in_exactly_one_chunk_within_the_bounds(
 @given(TEXTS, SYMBOLS)
 def test_neighbours_that_fit_are_merged(text: str, symbols: list[Symbol]) -> None:
     chunks = chunk(text, symbols, LINES, BYTES)
-    for left, right in zip(chunks, chunks[1:], strict=False):
+    for left, right in pairwise(chunks):
         assert right.end_line - left.start_line >= LINES or len(f"{left.text}\n{right.text}".encode()) > BYTES

@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -56,14 +55,29 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_nested_ignore_files_and_negation(tree: Path) -> None:
-    write(tree, ".gitignore", text="*.log\n/only_root\nout/\n!keep.log\ncache/*\n!cache/kept\nlogs/**\n!logs/keep.txt\n\\#hash\nspace\\ \n# no\n")
+    write(
+        tree,
+        ".gitignore",
+        text="*.log\n/only_root\nout/\n!keep.log\ncache/*\n!cache/kept\nlogs/**\n!logs/keep.txt\n\\#hash\nspace\\ \n# no\n",
+    )
     write(tree, "a.py", "a.log", "keep.log", "only_root", "sub/only_root", "out/x.py", "sub/out/x.py", "file/out")
     write(tree, "cache/a", "cache/kept", "logs/a", "logs/keep.txt", "#hash", "space ", "space")
     write(tree, "sub/.gitignore", text="!b.log\n*.tmp\r\n/deep/x\n")
     write(tree, "sub/b.log", "sub/c.log", "sub/d.tmp", "d.tmp", "sub/deep/x", "sub/deep/deep/x")
     write(tree, "dark/.gitignore", text="*\n")
     write(tree, "dark/x")
-    expected = [".gitignore", "a.py", "cache/kept", "d.tmp", "file/out", "keep.log", "logs/keep.txt", "space", "sub/.gitignore", "sub/b.log"]
+    expected = [
+        ".gitignore",
+        "a.py",
+        "cache/kept",
+        "d.tmp",
+        "file/out",
+        "keep.log",
+        "logs/keep.txt",
+        "space",
+        "sub/.gitignore",
+        "sub/b.log",
+    ]
     assert paths(look(tree)) == sorted([*expected, "sub/deep/deep/x", "sub/only_root"])
 
 
@@ -111,7 +125,7 @@ def test_a_tracked_file_that_became_a_fifo(repository: Path) -> None:
     assert "+" in revision(repository)
 
 
-STRANGE = [b"new\nline", b'quote"s\'', b"tab\t", b"back\\slash", b" lead", b"trail ", b"-dash", b"n" * 255, "jalapeño 日本語 🎉".encode()]
+STRANGE = [b"new\nline", b"quote\"s'", b"tab\t", b"back\\slash", b" lead", b"trail ", b"-dash", b"n" * 255, "jalapeño 日本語 🎉".encode()]
 
 
 def test_strange_names(tree: Path) -> None:
@@ -148,7 +162,7 @@ def test_a_very_deep_tree(tmp_path: Path) -> None:
     try:
         os.chdir(tmp_path)
         for _ in range(900):
-            os.mkdir("d")
+            Path("d").mkdir()
             os.chdir("d")
         Path("a").touch()
     finally:
@@ -292,7 +306,7 @@ def test_revision_of_a_folder_follows_every_change(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def hostile(repository: Path, tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+def hostile(repository: Path, tmp_path: Path) -> tuple[Path, Path]:
     """A repository whose configuration would run a command wherever git lets it."""
     write(repository, "a.py", ".gitattributes", text="* filter=evil\n")
     git(repository, "add", ".")
@@ -308,7 +322,7 @@ def hostile(repository: Path, tmp_path: Path) -> Iterator[tuple[Path, Path]]:
     for hook in ("post-index-change", "fsmonitor-watchman", "pre-commit", "post-checkout"):
         (repository / ".git/hooks").mkdir(exist_ok=True)
         (repository / ".git/hooks" / hook).symlink_to(script)
-    yield repository, proof
+    return repository, proof
 
 
 def test_nothing_of_the_repository_is_run(hostile: tuple[Path, Path]) -> None:
@@ -350,7 +364,9 @@ def test_a_tree_that_belongs_to_someone_else(repository: Path) -> None:
     git(repository, "commit", "-qm", "1")
     for path in [repository, *repository.rglob("*")]:
         os.chown(path, 12_345, 12_345)
-    refused = subprocess.run(["git", "status"], cwd=repository, check=False, capture_output=True, env={"PATH": os.environ["PATH"], "HOME": "/"})
+    refused = subprocess.run(
+        ["git", "status"], cwd=repository, check=False, capture_output=True, env={"PATH": os.environ["PATH"], "HOME": "/"}
+    )
     assert b"dubious" in refused.stderr
     found = look(repository)
     assert found.git

@@ -22,7 +22,7 @@ from app.domain.words import (
     word_match,
 )
 
-STOP = frozenset("a in is the where how does of 是 的 如何 在哪里".split())
+STOP = frozenset({"a", "in", "is", "the", "where", "how", "does", "of", "是", "的", "如何", "在哪里"})
 
 
 def recipe_terms(text: str) -> Counter[str]:

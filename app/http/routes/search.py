@@ -23,7 +23,7 @@ from app.observability import metrics
 router = APIRouter(tags=["search"])
 
 
-def _utf8_query(request: Request) -> None:
+async def _utf8_query(request: Request) -> None:
     """Parameters that are no UTF-8 would otherwise be searched for as replacement characters."""
     try:
         parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict")

@@ -17,8 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.domain.code import Import, ReferenceKind, SymbolKind
-from app.indexing.resolution.facts import FileFacts
-from app.indexing.resolution.families import JAVASCRIPT, family_of
+from app.domain.facts import FileFacts
 from app.indexing.resolution.index import DefinitionIndex, Module
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -45,16 +44,13 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
     opened: list[Module] = []
     for path in before.keys() | after.keys():
         was, now = before.get(path), after.get(path)
-        changed = _changed_symbols(was, now)
-        names |= changed
+        names |= _changed_symbols(was, now)
         names |= _changed_bases(was, now, index)
         for imported in _changed_imports(was, now):
             names |= {name for name in (imported.local, imported.name) if name and name != "*"}
             if imported.name in (None, "*"):
                 opened += _namesakes(index, _parts(imported.module)[-1:])
         if was is None or now is None:
-            modules |= _module_names(path, index)
-        elif changed and family_of(now.language) is JAVASCRIPT:  # a default export is found among all of a file's symbols
             modules |= _module_names(path, index)
     opened += _namesakes(index, modules)
     names |= _top_names(opened, index)
@@ -70,7 +66,7 @@ def must_resolve(file: FileFacts, affected: Affected) -> bool:
         parts = _parts(imported.module)
         if imported.name in names or imported.local in names or not names.isdisjoint(parts):
             return True
-        if modules and (not parts or not modules.isdisjoint(parts) or imported.name in modules):
+        if modules and imported.module and (not parts or not modules.isdisjoint(parts) or imported.name in modules):
             return True
     return any(
         reference.name in names or (reference.receiver is not None and not names.isdisjoint(_WORD.findall(reference.receiver)))
@@ -123,7 +119,7 @@ def _inherited(bases: set[str], index: DefinitionIndex) -> set[str]:
     while waiting:
         base = waiting.pop()
         for definition in index.everywhere(base):
-            if not definition.kind.is_type:
+            if not definition.is_type:
                 continue
             members |= index.member_names(definition.name)
             for reference in definition.module.bases.get(definition.ordinal, ()):
@@ -172,7 +168,9 @@ def _closed(names: set[str], modules: set[str], index: DefinitionIndex) -> Affec
         size = len(names)
         for module in index.modules.values():
             for imported in module.imports:
-                if imported.local and (imported.name in names or imported.name in modules or not modules.isdisjoint(_parts(imported.module))):
+                if imported.local and (
+                    imported.name in names or imported.name in modules or not modules.isdisjoint(_parts(imported.module))
+                ):
                     names.add(imported.local)
             for ordinal, references in module.bases.items():
                 if any(reference.name in names for reference in references):
@@ -189,5 +187,3 @@ def _mentions(signature: str, names: set[str]) -> bool:
 
 def _parts(module: str) -> list[str]:
     return _WORD.findall(module)
-
-

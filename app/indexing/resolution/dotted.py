@@ -1,15 +1,16 @@
-"""Imports that name an item by a path through namespaces or modules: Java, C#, PHP, Rust."""
+"""Imports that name an item by a path through namespaces or modules: Java, C#, PHP, Rust, and C++'s ``using``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from app.domain.code import Import
-from app.indexing.resolution.families import JAVA, PHP, RUST
+from app.indexing.resolution.families import GO, JAVA, JAVASCRIPT, PHP, PYTHON, RUBY, RUST
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.meaning import Meaning, meaning_of
 from app.indexing.resolution.modules import ModuleLocator
 
+_BY_FILE_ONLY = (PYTHON, JAVASCRIPT, GO, RUBY)
 _Seen = frozenset[tuple[str, str]]
 Exported = Callable[[Module, str, _Seen], Meaning | None]
 
@@ -50,7 +51,7 @@ class DottedNames:
 
     def path(self, module: Module, parts: Sequence[str], seen: _Seen = frozenset()) -> Meaning | None:
         """Walk a dotted path from its root."""
-        if not parts:
+        if not parts or module.family in _BY_FILE_ONLY:
             return None
         if module.family is RUST:
             return self._rust(module, parts, seen)

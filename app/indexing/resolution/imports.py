@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 
 from app.domain.code import Import
 from app.indexing.resolution.dotted import DottedNames
-from app.indexing.resolution.families import CSHARP, JAVA, PHP, PYTHON, RUST
+from app.indexing.resolution.families import JAVASCRIPT, PYTHON, C
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.meaning import EXTERNAL, OPAQUE, Meaning, meaning_of
 from app.indexing.resolution.modules import ModuleLocator
 
 TypeMember = Callable[[Definition, str], Meaning | None]
-_NAMED_BY_PATH = frozenset({JAVA.name, CSHARP.name, PHP.name, RUST.name})
 _Seen = frozenset[tuple[str, str]]
 
 
@@ -39,33 +38,33 @@ class ImportedNames:
 
     def starred(self, module: Module, name: str, seen: _Seen = frozenset()) -> Meaning | None:
         """A name that comes in through ``import *``, ``using`` or the like."""
-        for imported in module.stars if module.family is not CSHARP else module.imports:
-            if module.family.name in _NAMED_BY_PATH:
-                found = self._dotted.starred(module, imported, name, seen)
-            else:
-                located = self.locator.locate(module, imported.module)
-                found = next((m for other in located if (m := self.exported(other, name, seen))), None)
+        for imported in module.stars:
+            located = () if module.family is C else self.locator.locate(module, imported.module)
+            found = next((m for other in located if (m := self.exported(other, name, seen))), None)
+            found = found or self._dotted.starred(module, imported, name, seen)
             if found is not None:
                 return found
         return None
 
     def target(self, module: Module, imported: Import, seen: _Seen = frozenset()) -> Meaning:
         """What one import brings in: modules, definitions or a namespace; OPAQUE for a name that its module does not show."""
-        if module.family.name in _NAMED_BY_PATH:
-            return self._dotted.target(module, imported, seen) or EXTERNAL
+        if not imported.module:
+            return (self.exported(module, imported.name, seen) if imported.name else None) or OPAQUE
         located = self.locator.locate(module, imported.module)
         if not located:
-            return self._in_bare_folder(module, imported) or EXTERNAL
-        if imported.name is None or imported.name == "*":
-            return Meaning(modules=tuple(located))
+            return self._in_bare_folder(module, imported) or self._dotted.target(module, imported, seen) or EXTERNAL
         name = imported.name
-        for other in located:
-            found = self.exported(other, name, seen)
-            if found is None and name == "default":
-                found = _default_export(other, imported.local)
-            if found is not None:
-                return found
-        return OPAQUE
+        if name is None or name == "*":
+            return self._whole(located, seen)
+        found = next((m for other in located if (m := self.exported(other, name, seen))), None)
+        if found is None and name == "default":  # a module of the older kind: its exports are what the default import gets
+            return self._whole(located, seen)
+        return found or OPAQUE
+
+    def _whole(self, located: Sequence[Module], seen: _Seen) -> Meaning:
+        """A module itself; ``module.exports = make`` makes it a function or class at the same time."""
+        own = self.exported(located[0], "default", seen) if located[0].family is JAVASCRIPT else None
+        return Meaning(own.definitions if own is not None else (), tuple(located))
 
     def path(self, module: Module, parts: Sequence[str]) -> Meaning | None:
         """What a path through namespaces or modules means, written out in full."""
@@ -110,14 +109,11 @@ class ImportedNames:
 
         Returns what it means and how many of the names it takes up.
         """
-        if module.family is not PYTHON or not dotted:
-            return None
         best: tuple[Meaning, int] | None = None
-        for imported in module.imports:
+        for imported in module.packages.get(dotted[0], ()):
             parts = imported.module.split(".")
-            if imported.name is None and imported.local in (imported.module, parts[0]) and list(dotted[: len(parts)]) == parts:
-                if best is None or len(parts) > best[1]:
-                    best = (self.target(module, imported), len(parts))
+            if list(dotted[: len(parts)]) == parts and (best is None or len(parts) > best[1]):
+                best = (self.target(module, imported), len(parts))
         return best
 
     def _in_bare_folder(self, module: Module, imported: Import) -> Meaning | None:
@@ -127,16 +123,3 @@ class ImportedNames:
         separator = "" if imported.module.endswith(".") else "."
         located = self.locator.locate(module, f"{imported.module}{separator}{imported.name}")
         return Meaning(modules=tuple(located)) if located else None
-
-
-def _default_export(module: Module, local: str | None) -> Meaning | None:
-    """JavaScript's default export: said so, else named like the import or the file, else the only export, else the module."""
-    top = [d for d in module.definitions if d.container is None]
-    said = [d for d in top if d.name == "default" or "export default" in d.signature]
-    named = [d for d in top if d.name in (local, module.stem)]
-    only = [d for d in top if d.exported]
-    for candidates in (said, named, only if len(only) == 1 else []):
-        if candidates:
-            return meaning_of(candidates[:1])
-    return Meaning(modules=(module,))
-

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.code import Import, Reference, ReferenceKind, SymbolKind
-from app.indexing.resolution.facts import FileFacts
-from app.indexing.resolution.families import Family, family_of
+from app.domain.facts import FileFacts
+from app.indexing.resolution.families import PYTHON, Family, family_of
 
 _MEMBERS = frozenset({SymbolKind.METHOD, SymbolKind.FUNCTION, SymbolKind.PROPERTY, SymbolKind.FIELD, SymbolKind.CONSTRUCTOR})
 
@@ -32,6 +32,8 @@ class Definition:
     exported: bool
     signature: str
     line: int
+    is_type: bool
+    is_callable: bool
 
     @property
     def full(self) -> str:
@@ -62,6 +64,7 @@ class Module:
     by_local: dict[str, list[Definition]] = field(default_factory=dict)
     bindings: dict[str, list[Import]] = field(default_factory=dict)
     stars: list[Import] = field(default_factory=list)
+    packages: dict[str, list[Import]] = field(default_factory=dict)
     bases: dict[int, list[Reference]] = field(default_factory=dict)
     namespace: str = ""
 
@@ -177,6 +180,9 @@ def _module(file: FileFacts) -> Module:
     for imported in module.imports:
         if imported.name == "*":
             module.stars.append(imported)
+        first = imported.module.partition(".")[0]
+        if module.family is PYTHON and imported.name is None and imported.local in (imported.module, first):
+            module.packages.setdefault(first, []).append(imported)
         if imported.local:
             module.bindings.setdefault(imported.local, []).append(imported)
     _define(module, file)
@@ -203,7 +209,19 @@ def _define(module: Module, file: FileFacts) -> None:
         else:
             local = qualified.removeprefix(namespace + ".") if namespace else qualified
         definition = Definition(
-            identifier, module, ordinal, symbol.kind, name, namespace, local, parent, symbol.exported, symbol.signature, symbol.name_line
+            id=identifier,
+            module=module,
+            ordinal=ordinal,
+            kind=symbol.kind,
+            name=name,
+            namespace=namespace,
+            local=local,
+            container=parent,
+            exported=symbol.exported,
+            signature=symbol.signature,
+            line=symbol.name_line,
+            is_type=symbol.kind.is_type,
+            is_callable=symbol.kind.is_callable,
         )
         module.definitions.append(definition)
         if symbol.kind is SymbolKind.NAMESPACE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from app.domain.code import SymbolKind
 from app.indexing.resolution.index import Definition, Module
@@ -12,7 +13,7 @@ from app.indexing.resolution.index import Definition, Module
 MOST_OVERLOADS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen: hundreds of thousands are made, and freezing doubles the price
 class Meaning:
     """Definitions, modules or a namespace that a name stands for.
 
@@ -31,7 +32,7 @@ class Meaning:
 
     @property
     def types(self) -> tuple[Definition, ...]:
-        return tuple(definition for definition in self.definitions if definition.kind.is_type)
+        return tuple(definition for definition in self.definitions if definition.is_type)
 
     def weakened(self, certain: bool) -> Meaning:
         """The same, certain only if both are."""
@@ -47,18 +48,19 @@ def meaning_of(definitions: Sequence[Definition]) -> Meaning | None:
 
     Overloads are all meant, none for certain. ``impl`` blocks and declarations that have a definition are left out.
     """
+    if len(definitions) == 1:
+        return Meaning((definitions[0],))
     chosen = [d for d in definitions if d.kind is not SymbolKind.IMPL] or list(definitions)
     if len(chosen) > 1:
         chosen = [d for d in chosen if not d.is_prototype] or chosen
-        strong = [d for d in chosen if d.kind.is_callable or d.kind.is_type]
+        strong = [d for d in chosen if d.is_callable or d.is_type]
         chosen = strong or chosen[:1]
     if not chosen:
         return None
     return Meaning(tuple(chosen[:MOST_OVERLOADS]), certain=len(chosen) == 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One link of a receiver: ``app.make(x)`` is ``app``, then ``make`` called."""
 
     name: str
@@ -70,6 +72,8 @@ _LINK = re.compile(r"(?:\.|\?\.|!\.|->|::|\\)?([$@]{0,2}[^\W\d]\w*)[!?]?")
 
 def segments(text: str) -> tuple[Segment, ...] | None:
     """The links of a receiver; None when it is anything else (a literal, a subscript, an operator)."""
+    if text.isidentifier():
+        return (Segment(text, False),)
     text = re.sub(r"\s+", " ", text.strip())
     constructed = text.startswith("new ")
     text = text.removeprefix("await ").removeprefix("new ").lstrip("\\")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from app.indexing.resolution.families import C, GO, JAVASCRIPT, PYTHON, RUBY, RUST
+from app.indexing.resolution.families import GO, JAVASCRIPT, PHP, PYTHON, RUBY, RUST, C
 from app.indexing.resolution.index import DefinitionIndex, Module
 
 _SCRIPT_ENDINGS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
@@ -39,6 +39,8 @@ class ModuleLocator:
             return self._included(importer, name)
         if importer.family is RUBY:
             return self._ruby(importer, name)
+        if importer.family is PHP and name.endswith((".php", ".inc")):
+            return self._beside(importer.directory, name)
         return ()
 
     def _beside(self, directory: str, name: str) -> Sequence[Module]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from app.domain.code import SymbolKind
-from app.indexing.resolution.families import C, CSHARP, PHP, PYTHON, RUBY, RUST, Openness, Package
+from app.indexing.resolution.families import CSHARP, PHP, PYTHON, RUBY, RUST, C, Openness, Package
 from app.indexing.resolution.imports import ImportedNames
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.meaning import OPAQUE, Meaning, Segment, meaning_of, segments
@@ -49,7 +49,7 @@ class Names:
         )
 
     def _in_scope(self, module: Module, scope: Definition, name: str, is_type: bool, *, direct: bool) -> Meaning | None:
-        if scope.kind.is_type:
+        if scope.is_type:
             if module.family.bare_members:
                 found = self.member(Meaning((scope,)), name)
                 return found if found is not None and not found.opaque else None
@@ -86,7 +86,7 @@ class Names:
         family = module.family
         if not family.global_kinds:
             return None
-        named = [d for d in self.index.named(family, name) if d.container is None and d.kind in family.global_kinds]
+        named = [d for d in self.index.named(family, name) if d.kind in family.global_kinds and _is_open(d)]
         if family is C:
             return self._linked(module, named)
         if len(named) != 1:
@@ -117,7 +117,7 @@ class Names:
         if meaning.namespace:
             return self._in_namespace(meaning.namespace, name, meaning)
         for definition in meaning.definitions:
-            if definition.kind.is_type:
+            if definition.is_type:
                 found = self._member_of_type(definition, name, above=meaning.above)
             else:
                 value = self.object_of(definition, depth)
@@ -156,7 +156,7 @@ class Names:
         elsewhere = self.index.qualified(family, f"{owner.full}.{name}")
         if family is not RUST or not elsewhere:
             return elsewhere
-        namesakes = [d for d in self.index.qualified(family, owner.full) if d.kind.is_type and d.kind is not SymbolKind.IMPL]
+        namesakes = [d for d in self.index.qualified(family, owner.full) if d.is_type and d.kind is not SymbolKind.IMPL]
         return elsewhere if len(namesakes) == 1 else ()
 
     # Inheritance
@@ -203,7 +203,7 @@ class Names:
         family = definition.module.family
         if family.openness is not Openness.ANYWHERE:
             return (definition,)
-        pieces = [d for d in self.index.qualified(family, definition.full) if d.kind.is_type]
+        pieces = [d for d in self.index.qualified(family, definition.full) if d.is_type]
         if family is RUST:
             pieces = [d for d in pieces if d.module is definition.module] or [definition]
         return pieces
@@ -213,7 +213,7 @@ class Names:
     def own_type(self, module: Module, scope: Definition | None) -> Definition | None:
         """The type whose method or body this is, also for methods written outside of their type."""
         while scope is not None:
-            if scope.kind.is_type and scope.kind is not SymbolKind.IMPL:
+            if scope.is_type and scope.kind is not SymbolKind.IMPL:
                 return scope
             owner = scope.local if scope.kind is SymbolKind.IMPL else scope.owner
             if owner and (scope.container is None or scope.container.kind is SymbolKind.IMPL or scope.kind is SymbolKind.IMPL):
@@ -226,7 +226,7 @@ class Names:
         if found is not None and found.types:
             return found.types[0]
         full = f"{scope.namespace}.{owner}" if scope.namespace else owner
-        types = [d for d in self.index.qualified(module.family, full) if d.kind.is_type and d.kind is not SymbolKind.IMPL]
+        types = [d for d in self.index.qualified(module.family, full) if d.is_type and d.kind is not SymbolKind.IMPL]
         return types[0] if len(types) == 1 else None
 
     def type_named(self, module: Module, scope: Definition | None, written: str, depth: int = 0) -> Meaning | None:
@@ -254,7 +254,7 @@ class Names:
         module, scope = definition.module, definition.container
         if depth > _DEEPEST:
             return None
-        if definition.kind.is_callable:
+        if definition.is_callable:
             if definition.kind is not SymbolKind.PROPERTY:
                 return None
             written = return_type(definition.signature, definition.name, module.family)
@@ -273,12 +273,12 @@ class Names:
     def called(self, meaning: Meaning, depth: int = 0) -> Meaning:
         """What a call gives: an object of a type, or of the type that a function declares to return."""
         for definition in meaning.definitions:
-            if definition.kind.is_type and not meaning.instance:
+            if definition.is_type and not meaning.instance:
                 return Meaning((definition,), instance=True, certain=meaning.certain)
             if definition.kind is SymbolKind.CONSTRUCTOR or definition.name == "new":
                 owner = self.own_type(definition.module, definition)
                 return Meaning((owner,), instance=True, certain=False) if owner else OPAQUE
-            if definition.kind.is_callable:
+            if definition.is_callable:
                 written = return_type(definition.signature, definition.name, definition.module.family)
                 return self.object_of_type(definition.module, definition, written, depth + 1)
         return OPAQUE
@@ -334,6 +334,14 @@ def _outwards(namespace: str) -> Iterator[str]:
     while namespace:
         yield namespace
         namespace = namespace.rpartition(".")[0]
+
+
+def _is_open(definition: Definition) -> bool:
+    """At the top level, or a value of an enumeration there: those of C need no qualifier."""
+    container = definition.container
+    return container is None or (
+        definition.kind is SymbolKind.ENUM_MEMBER and definition.module.family is C and container.container is None
+    )
 
 
 def _is_header(path: str) -> bool:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.indexing.resolution.families import C, CSHARP, GO, JAVA, JAVASCRIPT, PHP, PYTHON, RUBY, RUST, Family
+from app.indexing.resolution.families import CSHARP, GO, JAVA, JAVASCRIPT, PHP, PYTHON, RUBY, RUST, C, Family
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_WORDS_BEFORE = frozenset(
-    "public private protected internal readonly static final const mut ref out in params override abstract async export default "
-    "let var val dyn impl struct class enum union typename volatile register extern inline virtual unsigned signed pub "
-    "declare sealed transient synchronized new required".split()
-)
-_WRAPPERS = frozenset(
-    "Optional Annotated Final ClassVar Promise Awaitable Readonly Partial Required Box Rc Arc Option Ref RefCell Mutex RwLock "
-    "shared_ptr unique_ptr weak_ptr Nullable Task Lazy".split()
-)
+_MODIFIERS = """
+public private protected internal readonly static final const mut ref out in params override abstract async export default let var val dyn
+impl struct class enum union typename volatile register extern inline virtual unsigned signed pub declare sealed transient synchronized
+new required
+"""
+_WORDS_BEFORE = frozenset(_MODIFIERS.split())
+_TRANSPARENT = """
+Optional Annotated Final ClassVar Promise Awaitable Readonly Partial Required Box Rc Arc Option Ref RefCell Mutex RwLock shared_ptr
+unique_ptr weak_ptr Nullable Task Lazy
+"""
+_WRAPPERS = frozenset(_TRANSPARENT.split())
 _NOTHING = frozenset({"None", "null", "undefined", "nil", "void"})
 _TYPE_FIRST = frozenset({C.name, CSHARP.name, JAVA.name, PHP.name})
 _CONSTRUCTION = re.compile(r"=\s*(?:await\s+)?(?:new\s+)?&?\s*((?:[^\W\d]\w*(?:\.|::|\\))*[^\W\d]\w*)\s*[({]")
@@ -92,10 +94,12 @@ def _annotated(signature: str, name: str, family: Family) -> str | None:
         before, found, after = declared.rpartition(("$" if family is PHP else "") + name)
         return named_type(_without_modifiers(before)) if found and not after.strip("[]; ") else None
     if family is GO:
-        match = re.search(rf"\b{re.escape(name)}\s+([^=]+)", signature.removeprefix("var ").removeprefix("const "))
-        return named_type(match[1].split("`")[0]) if match else None
-    match = re.search(rf"(?<!\w){re.escape(name)}\s*[?!]?\s*:(?![:=])\s*(.+)", signature, re.DOTALL)
-    return named_type(next(_split(match[1].rstrip(",; "), "="), "")) if match else None
+        after = signature[_after(signature, name) :]
+        return named_type(after.partition("=")[0].partition("`")[0]) if after[:1].isspace() else None
+    after = signature[_after(signature, name) :].lstrip("?! ")
+    if after[:1] != ":" or after[1:2] in (":", "="):
+        return None
+    return named_type(next(_split(after[1:].rstrip(",; "), "="), ""))
 
 
 def _read_parameter(part: str, family: Family, found: dict[str, str | None], pending: list[str]) -> None:
@@ -141,8 +145,22 @@ def _parameter_groups(signature: str, name: str, family: Family) -> Iterator[str
 
 def _opening(signature: str, name: str) -> int:
     """Where the parameter list begins: the first parenthesis after the name."""
-    at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", signature)
-    return signature.find("(", at.end() if at else 0)
+    return signature.find("(", _after(signature, name, absent=0))
+
+
+def _after(text: str, name: str, *, absent: int | None = None) -> int:
+    """Where the first occurrence of ``name`` as a whole word ends; ``absent``, or the text's end, when there is none."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not (at and _is_word(text[at - 1])) and not _is_word(text[end : end + 1]):
+            return end
+        at = text.find(name, end)
+    return len(text) if absent is None else absent
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _closing(text: str, start: int) -> int:

@@ -8,29 +8,29 @@ from app.domain.code import SymbolKind
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module, is_member
 
 # Methods of built-in and standard types, in any of the languages: a call of one of these is seldom the repository's own.
-EVERYDAY = frozenset(
-    "add all any append apply assert_called_once assert_called_with assert_not_called at bind call capitalize catch ceil char_at chars "
-    "clear clone close collect commit compare compare_to concat connect contains contains_key copy count create cursor decode default "
-    "delete describe difference dispatch display done dump dumps each emit empty encode end ends_with entries entry equals error errors "
-    "every exec execute exists expect expand extend fetch fetch_all fetch_one field fields file files fill filter find find_all "
-    "find_index finditer first flat_map flatten flush fold for_each format from from_iter fullmatch get get_class get_item get_name "
-    "getvalue group groups handle has has_key hash hash_code head hexdigest id includes index index_of info init insert into into_iter "
-    "invoke is_alive is_dir is_empty is_file is_some is_none is_ok is_err isalnum isalpha isdigit items iter iterator join json key "
-    "keys kill last last_index_of len length limit list listen load loads lock log lower lstrip main map map_err mapping match max "
-    "message min mkdir name new next none not_equals notify now of on once open ok_or or_else order parse partition path pop pop_back "
-    "pop_front popitem post pre prepend print println push push_back push_front put query raise read read_text read_line readline "
-    "readlines recv reduce register release remove render repeat replace request reset resolve reverse rollback rpartition rsplit "
-    "rstrip run save scan schedule search seek select send set set_item setdefault setup shift show shutdown size skip sleep slice some "
-    "sort sorted splice split splitlines start starts_with startswith endswith stat status step stop str string strip sub substr "
-    "substring sum swap symmetric_difference sync tail take tell test text then throw timeout title to_array to_dict to_list to_lower "
-    "to_lower_case to_owned to_string to_upper to_upper_case to_vec total_seconds trim truncate type union unwrap unwrap_or unlink "
-    "unlock unshift update upper url use value value_of values verify view wait warn warning warnings with write write_text "
-    "writelines yield zip isoformat strftime strptime timestamp utcnow fromtimestamp is_set set_result set_exception cancel result "
-    "run_until_complete create_task get_event_loop getattr setattr has_attr get_or_default put_if_absent compute_if_absent "
-    "add_event_listener remove_event_listener query_selector get_element_by_id append_child has_own_property prevent_default "
-    "assert_equal assert_true assert_false assert_raises assert_in set_up tear_down add_argument parse_args get_logger add_handler "
-    "set_level read_to_string as_str as_ref as_mut borrow borrow_mut unwrap_or_else unwrap_or_default and_then or_insert_with".split()
-)
+_EVERYDAY_WORDS = """
+add add_argument add_event_listener add_handler all and_then any append append_child apply as_mut as_ref as_str assert_called_once
+assert_called_with assert_equal assert_false assert_in assert_not_called assert_raises assert_true at bind borrow borrow_mut call cancel
+capitalize catch ceil char_at chars clear clone close collect commit compare compare_to compute_if_absent concat connect contains
+contains_key copy count create create_task cursor decode default delete describe difference dispatch display done dump dumps each emit
+empty encode end ends_with endswith entries entry equals error errors every exec execute exists expand expect extend fetch fetch_all
+fetch_one field fields file files fill filter find find_all find_index finditer first flat_map flatten flush fold for_each format from
+from_iter fromtimestamp fullmatch get get_class get_element_by_id get_event_loop get_item get_logger get_name get_or_default getattr
+getvalue group groups handle has has_attr has_key has_own_property hash hash_code head hexdigest id includes index index_of info init
+insert into into_iter invoke is_alive is_dir is_empty is_err is_file is_none is_ok is_set is_some isalnum isalpha isdigit isoformat items
+iter iterator join json key keys kill last last_index_of len length limit list listen load loads lock log lower lstrip main map map_err
+mapping match max message min mkdir name new next none not_equals notify now of ok_or on once open or_else or_insert_with order parse
+parse_args partition path pop pop_back pop_front popitem post pre prepend prevent_default print println push push_back push_front put
+put_if_absent query query_selector raise read read_line read_text read_to_string readline readlines recv reduce register release remove
+remove_event_listener render repeat replace request reset resolve result reverse rollback rpartition rsplit rstrip run run_until_complete
+save scan schedule search seek select send set set_exception set_item set_level set_result set_up setattr setdefault setup shift show
+shutdown size skip sleep slice some sort sorted splice split splitlines start starts_with startswith stat status step stop str strftime
+string strip strptime sub substr substring sum swap symmetric_difference sync tail take tear_down tell test text then throw timeout
+timestamp title to_array to_dict to_list to_lower to_lower_case to_owned to_string to_upper to_upper_case to_vec total_seconds trim
+truncate type union unlink unlock unshift unwrap unwrap_or unwrap_or_default unwrap_or_else update upper url use utcnow value value_of
+values verify view wait warn warning warnings with write write_text writelines yield zip
+"""
+EVERYDAY = frozenset(_EVERYDAY_WORDS.split())
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
 
 

@@ -41,6 +41,7 @@
   key: (property_identifier) @name
   value: [(arrow_function body: (_) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)]) @definition.method
 
+(assignment_expression left: (member_expression object: (this) property: (property_identifier) @name) (#set! member)) @definition.field
 (lexical_declaration . (variable_declarator name: (identifier) @name) .) @definition.variable
 (variable_declaration . (variable_declarator name: (identifier) @name) .) @definition.variable
 (variable_declarator name: (identifier) @name) @definition.variable
@@ -86,7 +87,7 @@
 (decorator (call_expression function: (identifier) @reference.decorate))
 (decorator (call_expression function: (member_expression object: (_) @receiver property: (property_identifier) @reference.decorate)))
 
-((call_expression function: (identifier) @reference.call) (#not-eq? @reference.call "require"))
+(call_expression function: (identifier) @reference.call)
 (call_expression function: (member_expression object: (_) @receiver property: [(property_identifier) (private_property_identifier)] @reference.call))
 (new_expression constructor: (identifier) @reference.call)
 (new_expression constructor: (member_expression object: (_) @receiver property: (property_identifier) @reference.call))

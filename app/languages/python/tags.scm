@@ -10,6 +10,8 @@
 (type_alias_statement left: (type (identifier) @name)) @definition.type
 (type_alias_statement left: (type (generic_type . (identifier) @name))) @definition.type
 
+((assignment left: (attribute object: (identifier) @_self attribute: (identifier) @name)) @definition.field
+  (#eq? @_self "self") (#set! member))
 (assignment left: (identifier) @name) @definition.variable
 (assignment left: (pattern_list (identifier) @name)) @definition.variable
 (assignment left: (tuple_pattern (identifier) @name)) @definition.variable

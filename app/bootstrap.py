@@ -1,0 +1,231 @@
+"""The composition root: the only module that names concrete classes together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from app.config import Settings
+from app.domain.errors import FourfoldError
+from app.domain.index import Job
+from app.domain.query import Modality
+from app.embeddings.cached import QueryVectorCache
+from app.embeddings.minilm import MiniLmEmbedder
+from app.indexing.discover import revision
+from app.ports import Readiness, Retriever
+from app.retrievers.graph import GraphRetriever
+from app.retrievers.lexicon import Lexicon
+from app.retrievers.semantic import SemanticRetriever
+from app.retrievers.structural import StructuralRetriever
+from app.retrievers.text import TextRetriever
+from app.search.classify import load_classifier, stop_words
+from app.search.pipeline import SearchService
+from app.storage import embedded
+from app.storage.checks import check_server
+from app.storage.chunks import Chunks
+from app.storage.dsn import parse_dsn
+from app.storage.engine import Connection, connection
+from app.storage.health import ServerExamination, StoreHealth
+from app.storage.jobs import Jobs
+from app.storage.migrate import upgrade_async
+from app.storage.pool import Pool
+from app.storage.repositories import Repositories
+from app.storage.snapshots import Snapshots
+from app.storage.symbols import Symbols
+
+CONNECTIONS_PER_SEARCH = 4
+CONNECTIONS_BESIDE_SEARCHES = 8
+STATEMENT_SLACK_MS = 500
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """The store and what works on it; shared by the service and the worker."""
+
+    settings: Settings
+    dsn: str
+    pool: Pool
+    server: embedded.EmbeddedServer | None
+    repositories: Repositories
+    jobs: Jobs
+    embedder: QueryVectorCache | None
+
+    def connect(self) -> AbstractAsyncContextManager[Connection]:
+        """A connection of one's own, outside the pool and without its statement timeout."""
+        return connection(self.dsn, application_name="fourfold worker")
+
+    async def ensure_store(self) -> None:
+        """Start the embedded server again if it is gone; an external one is waited for by whoever needs it."""
+        if self.server is not None:
+            try:
+                await asyncio.to_thread(self.server.ensure)
+            except FourfoldError as error:
+                _log.error("embedded_server_down", error=error.message)
+
+
+class IndexRequests:
+    """The JobStore as callers see it: a request carries the revision that the tree has now, so that equal requests are one."""
+
+    def __init__(self, repositories: Repositories, jobs: Jobs) -> None:
+        self._repositories = repositories
+        self._jobs = jobs
+
+    async def enqueue(self, repository: str) -> tuple[Job, bool]:
+        """See ports.JobStore. A tree that cannot be read is queued all the same: the run then fails with the reason."""
+        known = await self._repositories.get(repository)
+        try:
+            now = await asyncio.to_thread(revision, Path(known.source.path))
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return await self._jobs.enqueue(repository)
+        if known.generation:
+            await self._repositories.set_known_revision(known.id, now)
+        return await self._jobs.enqueue(repository, now)
+
+    async def get(self, job_id: str) -> Job:
+        """See ports.JobStore."""
+        return await self._jobs.get(job_id)
+
+    async def cancel(self, job_id: str) -> Job:
+        """See ports.JobStore."""
+        return await self._jobs.cancel(job_id)
+
+    async def list(self, repository: str | None = None, limit: int = 50) -> Sequence[Job]:
+        """See ports.JobStore."""
+        return await self._jobs.list(repository, limit)
+
+
+class Health:
+    """The HealthProbe of the whole service."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def check(self) -> Sequence[Readiness]:
+        """Store and schema; the embedded server is started again when it is gone."""
+        findings = await StoreHealth(self._backend.pool).check()
+        if not findings[0].ok and self._backend.server is not None:
+            await self._backend.ensure_store()
+            findings = await StoreHealth(self._backend.pool).check()
+        return findings
+
+    async def examine(self) -> Sequence[Readiness]:
+        """``check`` and everything that is too slow to look at for every probe."""
+        findings = [*await ServerExamination(self._backend.dsn).check(), *await self.check()]
+        embedder = self._backend.settings.embedder
+        if embedder == "minilm":
+            findings.append(await asyncio.to_thread(_examine_embedder))
+        else:
+            findings.append(Readiness("embedder", True, "none: no semantic search"))
+        return findings
+
+
+def _examine_embedder() -> Readiness:
+    try:
+        model = MiniLmEmbedder()
+        model.verify()
+    except FourfoldError as error:
+        return Readiness("embedder", False, error.message)
+    return Readiness("embedder", True, model.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Everything the entry points use."""
+
+    settings: Settings
+    search: SearchService
+    repositories: Repositories
+    jobs: IndexRequests
+    symbols: Symbols
+    health: Health
+
+
+def state_dir(settings: Settings) -> Path:
+    """Where the embedded database and run files live."""
+    return settings.state_dir or embedded.default_state_dir()
+
+
+@asynccontextmanager
+async def store(settings: Settings) -> AsyncIterator[tuple[str, embedded.EmbeddedServer | None]]:
+    """The DSN of the server to use: the one of DATABASE_URL and no other, else the embedded one."""
+    if settings.database_url is not None:
+        yield settings.database_url.get_secret_value(), None
+        return
+    server = await asyncio.to_thread(embedded.acquire, state_dir(settings), report=lambda text: _log.info("embedded_server", message=text))
+    try:
+        yield server.url, server
+    finally:
+        await asyncio.to_thread(server.release, wait_seconds=10)
+
+
+@asynccontextmanager
+async def backend(settings: Settings) -> AsyncIterator[Backend]:
+    """The store, checked and migrated. Raises StoreUnavailable and ConfigurationError with what to do."""
+    async with store(settings) as (dsn, server):
+        facts = await check_server(parse_dsn(dsn))
+        for warning in facts.warnings:
+            _log.warning("store", message=warning)
+        await upgrade_async(dsn)
+        pool = Pool(
+            dsn,
+            size=settings.search.concurrency * CONNECTIONS_PER_SEARCH + CONNECTIONS_BESIDE_SEARCHES,
+            statement_timeout_ms=settings.search.max_deadline_ms + STATEMENT_SLACK_MS,
+        )
+        await pool.open()
+        try:
+            yield Backend(settings, dsn, pool, server, Repositories(pool), Jobs(pool), _embedder(settings))
+        finally:
+            await pool.close()
+
+
+def _embedder(settings: Settings) -> QueryVectorCache | None:
+    return QueryVectorCache(MiniLmEmbedder()) if settings.embedder == "minilm" else None
+
+
+@asynccontextmanager
+async def service(settings: Settings) -> AsyncIterator[Service]:
+    """The service with its store open."""
+    async with backend(settings) as opened:
+        yield compose(opened)
+
+
+def compose(opened: Backend) -> Service:
+    """Wire the read path and the stores."""
+    lexicon = Lexicon()
+    retrievers: dict[Modality, Retriever] = {
+        Modality.TEXT: TextRetriever(opened.pool, lexicon, opened.settings.search.unindexed_scan_chunks),
+        Modality.STRUCTURAL: StructuralRetriever(opened.pool, lexicon),
+        Modality.GRAPH: GraphRetriever(opened.pool),
+    }
+    if opened.embedder is not None:
+        retrievers[Modality.SEMANTIC] = SemanticRetriever(opened.pool, opened.embedder)
+    search = SearchService(
+        classifier=load_classifier(),
+        stop_words=stop_words(),
+        snapshots=Snapshots(opened.pool),
+        chunks=Chunks(opened.pool),
+        retrievers=retrievers,
+        settings=opened.settings.search,
+    )
+    return Service(
+        settings=opened.settings,
+        search=search,
+        repositories=opened.repositories,
+        jobs=IndexRequests(opened.repositories, opened.jobs),
+        symbols=Symbols(opened.pool),
+        health=Health(opened),
+    )
+
+
+async def migrate(settings: Settings) -> None:
+    """Bring the database to the newest schema."""
+    async with store(settings) as (dsn, _):
+        await check_server(parse_dsn(dsn))
+        await upgrade_async(dsn)

@@ -1,0 +1,127 @@
+"""Everything that is done to one file: read → hash → sniff → decode → language → extract → chunk → count terms.
+
+Runs in the parser processes (``parser_process.py``); nothing in here knows about them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from app.config import IndexSettings
+from app.domain.analysis import FileAnalysis, SkippedFile, SourceFile
+from app.domain.code import Extraction, Outcome
+from app.domain.index import SkipReason
+from app.domain.paths import path_class
+from app.domain.words import file_name_words, symbol_words
+from app.indexing.chunk import chunk, chunk_of_line
+from app.indexing.decode import decode
+from app.indexing.postings import count_terms
+from app.indexing.sniff import is_generated, is_minified, unsearchable
+from app.languages.registry import LanguageSpec, language_of
+
+Extractor: TypeAlias = Callable[[LanguageSpec, str], Extraction]
+"""Reads a text's syntax tree (``extract.extract``)."""
+
+HEAD: Final = 8_192
+"""Characters from the beginning that may decide the language."""
+
+MOSTLY_ERRORS: Final = 0.5
+"""Share of a file that fits nowhere in the grammar, from which on its symbols are reported as doubtful."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """A file whose content the store already has for this path."""
+
+    path: str
+    sha256: bytes
+
+
+Result: TypeAlias = FileAnalysis | SkippedFile | Unchanged
+
+
+def analyse(
+    file: SourceFile,
+    known: frozenset[bytes],
+    settings: IndexSettings,
+    extract: Extractor,
+    failed: SkipReason | None = None,
+) -> Result:
+    """What the store needs to know of a file, unless its sha256 is in ``known``.
+
+    ``failed`` is why an earlier attempt to parse it came to nothing: it is then analysed as text. Raises what ``extract`` raises.
+    """
+    data = _read(file.absolute, settings.max_file_bytes)
+    if isinstance(data, SkipReason):
+        return SkippedFile(file.path, data)
+    digest = hashlib.sha256(data).digest()
+    if digest in known:
+        return Unchanged(file.path, digest)
+    if reason := unsearchable(data):
+        return SkippedFile(file.path, reason)
+    return _analyse_text(file, data, digest, settings, extract, failed)
+
+
+def _analyse_text(
+    file: SourceFile, data: bytes, digest: bytes, settings: IndexSettings, extract: Extractor, failed: SkipReason | None
+) -> FileAnalysis:
+    decoded = decode(data)
+    text = decoded.text
+    minified = is_minified(file.path, text)
+    spec = language_of(file.path, text[:HEAD])
+    reason = failed or _text_only_reason(spec, minified, len(data), settings)
+    extraction = extract(spec, text) if spec and reason is None else Extraction()
+    outcome = Outcome.INDEXED if reason is None else Outcome.TEXT_ONLY
+    if extraction.error_ratio > MOSTLY_ERRORS:
+        reason = SkipReason.PARSE_ERROR
+    chunks = chunk(text, extraction.symbols, settings.chunk_lines, settings.chunk_bytes)
+    generated = file.attributes.get("linguist-generated")
+    if generated is None and (minified or is_generated(text)):
+        generated = True
+    return FileAnalysis(
+        path=file.path,
+        sha256=digest,
+        outcome=outcome,
+        reason=reason,
+        language=spec.name if spec else None,
+        path_class=path_class(file.path, vendored=file.attributes.get("linguist-vendored"), generated=generated),
+        encoding=decoded.encoding,
+        size=len(data),
+        lines=chunks[-1].end_line if chunks else 0,
+        chunks=chunks,
+        extraction=extraction,
+        symbol_words=tuple(symbol_words(symbol.name) for symbol in extraction.symbols),
+        symbol_chunk=tuple(chunk_of_line(chunks, symbol.name_line) for symbol in extraction.symbols),
+        name_words=file_name_words(file.path),
+        counts=count_terms(file.path, chunks, extraction.symbols),
+    )
+
+
+def _text_only_reason(spec: LanguageSpec | None, minified: bool, size: int, settings: IndexSettings) -> SkipReason | None:
+    if minified:
+        return SkipReason.MINIFIED
+    if spec is None or spec.grammar is None:
+        return SkipReason.NO_PARSER
+    return SkipReason.TOO_LARGE if size > settings.max_parse_bytes else None
+
+
+def _read(path: Path, max_bytes: int) -> bytes | SkipReason:
+    """The bytes of a regular file. It may have changed since the tree was listed, into a link or a pipe for instance."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return SkipReason.SPECIAL_FILE
+            if path.parent.resolve() != path.parent:
+                return SkipReason.SYMLINK
+            data = file.read(max_bytes + 1)
+    except OSError:
+        return SkipReason.SYMLINK if path.is_symlink() else SkipReason.UNREADABLE
+    return SkipReason.TOO_LARGE if len(data) > max_bytes else data

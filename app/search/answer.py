@@ -1,0 +1,103 @@
+"""The answer around its results: how they were found, how many there are, what to know about them, where the next page begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.domain.errors import CursorExpired
+from app.domain.query import Classification, Dedupe, Modality, RetrievalQuery, SearchRequest, Strategy
+from app.domain.ranking import Candidate, ModalityRun, Notice, Routing, SearchAnswer, SearchResult, Total
+from app.search import cursor
+from app.search.dedupe import Entry
+from app.search.gather import Gathered
+from app.search.notices import absence, list_notices, notice, relevance, scope_notices
+from app.search.parse import ParsedQuery
+from app.search.rescore import is_rescored
+from app.search.route import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was gathered, by which plan, and the ranking made of it."""
+
+    plan: Plan
+    gathered: Gathered
+    candidates: Sequence[Candidate]
+    fallback_from: Strategy | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All entries, and the results of those from ``offset`` on that are shown; None stands for a chunk that is gone."""
+
+    request: SearchRequest
+    parsed: ParsedQuery
+    query: RetrievalQuery
+    found: Found
+    entries: Sequence[Entry]
+    offset: int
+    shown: Sequence[SearchResult | None]
+    unavailable: Sequence[Modality]
+
+
+def answer(page: Page, took_ms: float) -> SearchAnswer:
+    """Raises CursorExpired when results of a later page are gone: their index was swept while the caller read on."""
+    request, found, query = page.request, page.found, page.query
+    results = tuple(result for result in page.shown if result is not None)
+    missing = len(results) < len(page.shown)
+    if missing and request.cursor:
+        raise CursorExpired(field="cursor")
+    partial = bool(found.gathered.degraded) or missing
+    end = page.offset + len(page.shown)
+    return SearchAnswer(
+        query=request.query,
+        text=page.parsed.text,
+        filters=page.parsed.filters,
+        routing=replace(
+            routing(request, query.classification, found.plan, found.gathered),
+            fallback_from=found.fallback_from,
+            rescored=is_rescored(request, found.plan, query.classification.intent),
+        ),
+        results=results,
+        total=_total(page),
+        relevance=relevance(page.entries, results, query),
+        partial=partial,
+        next_cursor=cursor.encode(query.scope, end, query.limit, request) if end < len(page.entries) else None,
+        scope=query.scope,
+        warnings=tuple(_warnings(page, missing)),
+        absence=None if page.entries else absence(query.scope, found.gathered.lists, query, partial=partial),
+        took_ms=took_ms,
+    )
+
+
+def routing(request: SearchRequest, classification: Classification, plan: Plan, gathered: Gathered) -> Routing:
+    """The route, with what each modality did; nothing yet when ``gathered`` is empty."""
+    runs = []
+    for modality, weight in plan.modalities:
+        ranked = gathered.lists.get(modality)
+        runs.append(ModalityRun(modality, weight, len(ranked.files) if ranked else 0, ranked.took_ms if ranked else 0.0))
+    return Routing(classification, plan.strategy, request.preset, tuple(runs), degraded=gathered.degraded)
+
+
+def _total(page: Page) -> Total:
+    """Results before paging. One list of files knows how many there are even where it did not rank them all."""
+    gathered = page.found.gathered
+    complete = all(ranked.complete for ranked in gathered.lists.values()) and not gathered.degraded
+    text = gathered.lists.get(Modality.TEXT)
+    only = next(iter(gathered.lists.values())) if len(gathered.lists) == 1 and page.request.dedupe is Dedupe.FILE else None
+    known = only.total_files if only else None
+    return Total(max(len(page.entries), known or 0), text.total_lines if text else None, complete)
+
+
+def _warnings(page: Page, missing: bool) -> list[Notice]:
+    lists, query = page.found.gathered.lists, page.query
+    last_page = page.offset + len(page.shown) >= len(page.entries)
+    return [
+        *page.found.plan.warnings,
+        *(notice("modality_unavailable", modality=modality.value) for modality in page.unavailable),
+        *scope_notices(query.scope, lists),
+        *list_notices(lists, page.entries, query),
+        *([notice("more_matches")] if last_page and _total(page).results > len(page.entries) else []),
+        *([notice("results_missing")] if missing else []),
+    ]

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.code import PathClass
+from app.domain.query import Filters, Intent, Modality
+from app.domain.ranking import Candidate, FileHit
+from app.search.demote import demote, wanted_classes
+from app.search.fuse import in_list_order
+from app.search.profiles import load_profiles
+from tests.unit.search_doubles import hit, ranked
+
+PROFILE = load_profiles().demotion
+
+
+def run(*files: FileHit, text: str = "how are requests routed", intent: Intent = Intent.UNDERSTAND_CODE, filters: Filters | None = None):  # type: ignore[no-untyped-def]
+    return demote(in_list_order(ranked(Modality.TEXT, *files), 1.0), text, intent, filters or Filters(), PROFILE)
+
+
+def factors(candidates: list[Candidate]) -> dict[str, float]:
+    return {candidate.key.path: candidate.demotion for candidate in candidates}
+
+
+@pytest.mark.parametrize(
+    ("path_class", "factor"),
+    [
+        (PathClass.SOURCE, 1.0),
+        (PathClass.TEST, 0.3),
+        (PathClass.EXAMPLE, 0.3),
+        (PathClass.VENDOR, 0.3),
+        (PathClass.GENERATED, 0.3),
+        (PathClass.DOCUMENTATION, 0.5),
+        (PathClass.CONFIGURATION, 0.5),
+    ],
+)
+def test_factor_by_class(path_class: PathClass, factor: float) -> None:
+    (candidate,) = run(hit("a", score=2.0, path_class=path_class))
+    assert candidate.demotion == factor
+    assert candidate.score == 2.0 * factor
+    assert candidate.demotion_reason == (None if factor == 1 else path_class.value)
+
+
+def test_code_comes_before_its_test() -> None:
+    found = run(hit("test_a.py", score=2.0, path_class=PathClass.TEST), hit("a.py", score=1.0))
+    assert [c.key.path for c in found] == ["a.py", "test_a.py"]
+
+
+@pytest.mark.parametrize("intent", [Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS])
+def test_references_and_impact_demote_nothing(intent: Intent) -> None:
+    assert factors(run(hit("t.py", path_class=PathClass.TEST), hit("v/v.py", path_class=PathClass.VENDOR), intent=intent)) == {
+        "t.py": 1.0,
+        "v/v.py": 1.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("filters", "lifted"),
+    [
+        (Filters(include_tests=True), {PathClass.TEST, PathClass.EXAMPLE}),
+        (Filters(include_docs=True), {PathClass.DOCUMENTATION, PathClass.CONFIGURATION}),
+        (Filters(include_vendor=True), {PathClass.VENDOR, PathClass.GENERATED}),
+        (Filters(), set()),
+    ],
+)
+def test_filters_lift_a_class(filters: Filters, lifted: set[PathClass]) -> None:
+    assert wanted_classes("routing", filters, PROFILE) == lifted
+
+
+@pytest.mark.parametrize(
+    ("text", "path_class", "asked"),
+    [
+        ("which tests cover login", PathClass.TEST, True),
+        ("what does the README say", PathClass.DOCUMENTATION, True),
+        ("example of a blueprint", PathClass.EXAMPLE, True),
+        ("hvor er eksempler på routing", PathClass.EXAMPLE, True),
+        ("hvor er dokumentationen", PathClass.DOCUMENTATION, True),
+        ("登录的测试在哪里", PathClass.TEST, True),
+        ("配置文件在哪里", PathClass.CONFIGURATION, True),
+        ("where is test_client", PathClass.TEST, False),
+        ("the latest contest", PathClass.TEST, False),
+        ("how is routing done", PathClass.DOCUMENTATION, False),
+    ],
+)
+def test_words_lift_a_class(text: str, path_class: PathClass, asked: bool) -> None:
+    assert (path_class in wanted_classes(text, Filters(), PROFILE)) is asked
+
+
+def test_old_version_beside_a_newer_one() -> None:
+    files = [hit("api/v1/user.py"), hit("api/v2/user.py"), hit("lib/v1/only.py"), hit("api/v10/x.py", repository_id=2)]
+    assert factors(run(*files)) == {"api/v1/user.py": 0.7, "api/v2/user.py": 1.0, "lib/v1/only.py": 1.0, "api/v10/x.py": 1.0}
+    assert factors(run(*files, text="user in the v1 api"))["api/v1/user.py"] == 1.0
+
+
+def test_class_and_version_multiply() -> None:
+    found = {c.key.path: c for c in run(hit("t/v1/a.py", path_class=PathClass.TEST), hit("t/v2/a.py", path_class=PathClass.TEST))}
+    assert found["t/v1/a.py"].demotion == pytest.approx(0.3 * 0.7)
+    assert found["t/v1/a.py"].demotion_reason == "test, old version"
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(PathClass)), st.floats(0.001, 10)), max_size=30))
+def test_nothing_is_lost_and_order_within_a_class_stays(rows: list[tuple[PathClass, float]]) -> None:
+    files = [hit(f"{i:02}.x", score=score, path_class=cls) for i, (cls, score) in enumerate(sorted(rows, key=lambda row: -row[1]))]
+    found = run(*files)
+    assert {c.key for c in found} == {file.key for file in files}
+    for cls in PathClass:
+        assert [c.key for c in found if c.path_class is cls] == [file.key for file in files if file.path_class is cls]

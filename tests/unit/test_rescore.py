@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.query import Modality
+from app.domain.ranking import Candidate
+from app.search.fuse import in_list_order
+from app.search.profiles import load_profiles
+from app.search.rescore import feature_values, rescore
+from tests.unit.search_doubles import hit, ranked
+
+PROFILES = load_profiles()
+RAW = ("text_sum", "text_max", "sem_sum", "stem", "pathq", "ex", "defcov", "fdef")
+
+
+def candidates(*rows: dict[str, float]) -> list[Candidate]:
+    files = [hit(f"{index:03}.py", score=1 / (index + 1), features=row) for index, row in enumerate(rows)]
+    return in_list_order(ranked(Modality.TEXT, *files), 1.0)
+
+
+def recipe(row: dict[str, float], largest: dict[str, float], single: bool, demotion: float) -> float:
+    """The linear score as the recipe writes it."""
+    value = {name: row.get(name, 0.0) / (largest[name] or 1.0) if name in largest else row.get(name, 0.0) for name in RAW}
+    total = 1.0 * value["text_sum"] + 0.3 * value["text_max"] + 0.5 * value["stem"] + 0.2 * value["pathq"]
+    total += (1.0 if single else 0.25) * value["ex"] + 0.5 * value["defcov"] + 0.2 * value["fdef"] + 0.8 * value["sem_sum"]
+    return total * demotion
+
+
+ROWS = st.lists(st.dictionaries(st.sampled_from(RAW), st.floats(0, 1)), max_size=70)
+
+
+@given(ROWS, st.booleans(), st.sampled_from([1.0, 0.3, 0.5]))
+def test_score_is_that_of_the_recipe(rows: list[dict[str, float]], single: bool, demotion: float) -> None:
+    given_ = [replace(candidate, demotion=demotion) for candidate in candidates(*rows)]
+    largest = {name: max((row.get(name, 0.0) for row in rows), default=0.0) for name in ("text_sum", "text_max", "sem_sum")}
+    rescored = rescore(given_, single, PROFILES)
+    for candidate in rescored[:50]:
+        assert candidate.rescored == pytest.approx(recipe(rows[int(candidate.key.path[:3])], largest, single, demotion))
+    scores = [candidate.rescored or 0.0 for candidate in rescored[:50]]
+    assert scores == sorted(scores, reverse=True)
+
+
+@given(ROWS)
+def test_only_the_head_moves(rows: list[dict[str, float]]) -> None:
+    before = candidates(*rows)
+    after = rescore(before, False, PROFILES)
+    assert {c.key for c in after[:50]} == {c.key for c in before[:50]}
+    assert [c.key for c in after[50:]] == [c.key for c in before[50:]]
+    shown = [c.score if c.rescored is None else c.rescored for c in after]
+    assert shown == sorted(shown, reverse=True)
+
+
+def test_raw_scores_are_divided_by_the_largest_of_the_query_and_kept_for_the_explanation() -> None:
+    first, second = rescore(candidates({"text_sum": 20.0}, {"text_sum": 5.0}), False, PROFILES)
+    assert first.features["text"] == 1.0
+    assert second.features["text"] == 0.25
+    terms = {term.name: term.value * term.weight for term in feature_values(second, False, PROFILES.features)}
+    assert sum(terms.values()) == second.rescored == 0.25
+
+
+def test_an_exact_name_decides_a_query_of_one_word() -> None:
+    rows: tuple[dict[str, float], ...] = ({"text_sum": 1.0}, {"text_sum": 0.4, "ex": 1.0})
+    assert [c.key.path for c in rescore(candidates(*rows), True, PROFILES)] == ["001.py", "000.py"]
+    assert [c.key.path for c in rescore(candidates(*rows), False, PROFILES)] == ["000.py", "001.py"]
