@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ from app.storage.symbols import Symbols
 CONNECTIONS_PER_SEARCH = 4
 CONNECTIONS_BESIDE_SEARCHES = 8
 STATEMENT_SLACK_MS = 500
+EMBEDDER_THREADS = min(4, os.cpu_count() or 1)
 
 _log = structlog.get_logger(__name__)
 
@@ -186,7 +188,7 @@ async def backend(settings: Settings) -> AsyncIterator[Backend]:
 
 
 def _embedder(settings: Settings) -> QueryVectorCache | None:
-    return QueryVectorCache(MiniLmEmbedder()) if settings.embedder == "minilm" else None
+    return QueryVectorCache(MiniLmEmbedder(threads=EMBEDDER_THREADS)) if settings.embedder == "minilm" else None
 
 
 @asynccontextmanager

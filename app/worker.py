@@ -12,16 +12,18 @@ import structlog
 
 from app.bootstrap import Backend, backend
 from app.config import Settings
-from app.domain.errors import StoreUnavailable
+from app.domain.errors import ConfigurationError, StoreUnavailable
 from app.domain.index import Job, JobState, Repository
 from app.indexing.discover import revision
 from app.indexing.embed import embed_pending
 from app.indexing.parse import ParsePool
 from app.indexing.pipeline import IndexRun, index_tree
 from app.observability import metrics
-from app.storage.engine import CONNECTION_ERRORS, connection
+from app.ports import Embedder, EmbeddingFailed
+from app.storage.engine import CONNECTION_ERRORS, Connection, connection
 from app.storage.jobs import Claims, ProgressStore
 from app.storage.repositories import MAIN_BRANCH
+from app.storage.sweep import due, sweep
 from app.storage.vectors import refresh_counts
 from app.storage.writer import IndexWriter
 
@@ -29,8 +31,12 @@ IDLE_SECONDS: Final = 0.5
 RECONNECT_SECONDS: Final = 2.0
 RETRY_SECONDS: Final = 5.0
 PROGRESS_SECONDS: Final = 0.25
-EMBED_SECONDS: Final = 5.0
-"""How long embedding may go on before the queue is looked at again."""
+SWEEP_SECONDS: Final = 10.0
+EMBED_RETRY_SECONDS: Final = 60.0
+EMBED_BATCH: Final = 8
+"""Chunks per commit; small, since an index run waits for the batch that is under way."""
+
+STORE_LOST: Final = (StoreUnavailable, *CONNECTION_ERRORS)
 
 _log = structlog.get_logger(__name__)
 
@@ -45,31 +51,52 @@ class Worker:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._settings = backend.settings
+        self._indexing = False
         self._looked_at = 0.0
+        self._swept_at = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve the queue until ``stop``; a lost database is waited for."""
-        with ParsePool(self._settings.index) as pool:
-            while not stop.is_set():
-                try:
-                    await self._serve(pool, stop)
-                except (StoreUnavailable, *CONNECTION_ERRORS) as error:
-                    _log.warning("store_lost", error=str(error))
-                    await self._backend.ensure_store()
-                    await _sleep(stop, RECONNECT_SECONDS)
+        embedding = asyncio.create_task(self._keep_embedding(stop))
+        try:
+            with ParsePool(self._settings.index) as pool:
+                while not stop.is_set():
+                    try:
+                        await self._serve(pool, stop)
+                    except STORE_LOST as error:
+                        _log.warning("store_lost", error=str(error))
+                        await self._backend.ensure_store()
+                        await _sleep(stop, RECONNECT_SECONDS)
+        finally:
+            stop.set()
+            await embedding
 
     async def _serve(self, pool: ParsePool, stop: asyncio.Event) -> None:
         async with connection(self._backend.dsn, application_name="fourfold worker") as own:
-            claims = Claims(own)
             while not stop.is_set():
-                await claims.recover_abandoned()
-                job = await claims.claim()
-                if job is not None:
-                    await self._run_job(claims, pool, job)
+                if await self._next_job(own, pool):
                     continue
                 await self._look_for_changes()
-                if not await self._embed(stop):
-                    await _sleep(stop, IDLE_SECONDS)
+                await self._sweep(own)
+                await _sleep(stop, IDLE_SECONDS)
+
+    async def step(self, pool: ParsePool) -> bool:
+        """Run the next job, if one waits."""
+        async with connection(self._backend.dsn, application_name="fourfold worker") as own:
+            return await self._next_job(own, pool)
+
+    async def _next_job(self, own: Connection, pool: ParsePool) -> bool:
+        claims = Claims(own)
+        await claims.recover_abandoned()
+        job = await claims.claim()
+        if job is None:
+            return False
+        self._indexing = True
+        try:
+            await self._run_job(claims, pool, job)
+        finally:
+            self._indexing = False
+        return True
 
     async def _run_job(self, claims: Claims, pool: ParsePool, job: Job) -> None:
         repository = await self._backend.repositories.get(job.repository)
@@ -84,7 +111,7 @@ class Worker:
             message = f"cannot read {repository.source.path}: {error.strerror or error}; the last index stays in place"
             await claims.finish(job, JobState.FAILED, message)
             log.warning("index_failed", error=message)
-        except (StoreUnavailable, *CONNECTION_ERRORS):
+        except STORE_LOST:
             raise
         except Exception as error:
             log.exception("index_failed")
@@ -104,22 +131,40 @@ class Worker:
             await refresh_counts(claims.connection, repository.id, self._backend.embedder.name)
         return run
 
-    async def _embed(self, stop: asyncio.Event) -> bool:
-        """Embed for a while; true when there was something to do."""
+    async def _keep_embedding(self, stop: asyncio.Event) -> None:
+        """Embed whatever is pending while no index run needs the machine; a broken model or store is tried again later."""
         embedder = self._backend.embedder
-        if embedder is None:
-            return False
-        deadline = monotonic() + EMBED_SECONDS
-        embedded = 0
+        while embedder is not None and not stop.is_set():
+            try:
+                done = 0 if self._indexing else await self.embed(embedder, stop)
+                pause = 0.0 if done else IDLE_SECONDS
+            except STORE_LOST as error:
+                _log.warning("embedding_interrupted", error=str(error))
+                pause = RECONNECT_SECONDS
+            except (EmbeddingFailed, ConfigurationError) as error:
+                _log.error("embedding_failed", error=str(error), retry_seconds=EMBED_RETRY_SECONDS)
+                pause = EMBED_RETRY_SECONDS
+            await _sleep(stop, pause)
+
+    async def embed(self, embedder: Embedder, stop: asyncio.Event) -> int:
+        """Embed what is pending until an index run begins; returns how many chunks were settled."""
+        done = 0
         for repository in await self._backend.repositories.list():
-            if repository.coverage.embeddings_pending and not stop.is_set():
-                embedded += await embed_pending(
-                    self._backend.connect,
-                    embedder,
-                    repository.id,
-                    should_stop=lambda: stop.is_set() or monotonic() > deadline,
+            if repository.coverage.embeddings_pending:
+                done += await embed_pending(
+                    self._backend.connect, embedder, repository.id, batch=EMBED_BATCH, should_stop=lambda: stop.is_set() or self._indexing
                 )
-        return embedded > 0
+        return done
+
+    async def _sweep(self, own: Connection) -> None:
+        """Remove replaced content, one repository at a time."""
+        if monotonic() - self._swept_at < SWEEP_SECONDS:
+            return
+        self._swept_at = monotonic()
+        for repository_id in await due(own, self._settings.index.grace_seconds):
+            swept = await sweep(own, repository_id, self._settings.index.grace_seconds)
+            if swept is not None:
+                _log.info("swept", repository_id=repository_id, generations=swept.generations, files=swept.files, merged=swept.merged)
 
     async def _look_for_changes(self) -> None:
         """Learn the revisions of local trees, so that answers can say ``stale``."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 def asymmetric_scores(query: NDArray[np.float32], packed: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Cosine of a unit query (bits,) with ±1 document vectors given as bits (n, bits / 8); better than Hamming, as the query keeps its
-    magnitudes (6-static-embedder.md: MRR@10 .655 → .665)."""
+    magnitudes (docs/decisions/0003-embedding-bits.md)."""
     signs = np.unpackbits(packed, axis=1).astype(np.float32) * 2 - 1
     scores: NDArray[np.float32] = signs @ query / np.float32(np.sqrt(signs.shape[1]))
     return scores

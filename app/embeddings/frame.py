@@ -40,16 +40,6 @@ def unit(projected: NDArray[np.float32]) -> NDArray[np.float32]:
     return projected / _SCALE
 
 
-def asymmetric_scores(query: NDArray[np.float32], packed: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """The cosine of a unit query, shape (1024,), with the ±1 bits of each document, shape (n, 128): shape (n,), within [-1, 1].
-
-    Finer than the Hamming distance, since the query keeps its magnitudes.
-    """
-    ones = np.unpackbits(packed, axis=1).astype(np.float32)
-    scores: NDArray[np.float32] = (2 * (ones @ query) - query.sum()) / _SCALE
-    return scores
-
-
 @lru_cache(maxsize=4)
 def _frame(dimensions: int) -> NDArray[np.float32]:
     """``dimensions`` distinct rows of Sylvester's matrix, drawn by hash, each with a sign: shape (dimensions, 1024).

@@ -74,8 +74,7 @@ class _Model:
 class MiniLmEmbedder:
     """The Embedder of the extra ``minilm``; the model is loaded at first use, about half a second.
 
-    One text at a time: a batch is no faster on a CPU, since padding costs what larger matrices save, and a text's vector then never
-    depends on its neighbours.
+    One text at a time: batches were not faster on a CPU (docs/decisions/0003-embedding-bits.md), and nothing has to be padded.
     """
 
     def __init__(self, *, threads: int = 1, weights: PackagedFile = WEIGHTS, tokenizer: PackagedFile = TOKENIZER) -> None:
@@ -110,7 +109,7 @@ class MiniLmEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """See ports.Embedder; raises ConfigurationError when the model cannot be loaded."""
-        return unit(project(self.vector(text)[None, :]))[0]
+        return unit(project(self.vector(text)[None, :])).reshape(BITS)
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """The model's own vector of any text, shape (384,), unit length; raises EmbeddingFailed, ConfigurationError."""

@@ -24,7 +24,8 @@ from app.storage.engine import Connection
 ConnectionFactory: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
 
 _BATCHES_PER_READ: Final = 16  # finding the chunks that wait reads every live chunk's key
-_COUNT_SECONDS: Final = 2.0  # so does counting them
+_COUNT_SECONDS: Final = 2.0  # so does counting them: not sooner than this, and at most a twentieth of the time
+_COUNT_SHARE: Final = 1 / 20
 _HARMLESS: Final = "a"
 
 Vector: TypeAlias = NDArray[np.uint8]
@@ -72,7 +73,7 @@ class _Run:
         self._repository_id = repository_id
         self._on_progress = on_progress
         self._done = 0
-        self._counted_at = 0.0
+        self._count_at = 0.0
 
     async def until_done(self, batch: int, should_stop: Callable[[], bool]) -> int:
         await self._count()
@@ -85,7 +86,7 @@ class _Run:
                     if should_stop():
                         break
                     await self._settle(part)
-                    if time.monotonic() - self._counted_at >= _COUNT_SECONDS:
+                    if time.monotonic() >= self._count_at:
                         await self._count()
         finally:
             if not self._connection.is_closed():
@@ -123,8 +124,10 @@ class _Run:
         metrics.count_embeddings("failed", len(failed))
 
     async def _count(self) -> None:
+        started = time.monotonic()
         counts = await vectors.refresh_counts(self._connection, self._repository_id, self._embedder.name)
-        self._counted_at = time.monotonic()
+        took = time.monotonic() - started
+        self._count_at = started + max(_COUNT_SECONDS, took / _COUNT_SHARE)
         self._on_progress(EmbedProgress(self._done, counts.pending, counts.failed))
 
 

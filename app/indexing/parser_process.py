@@ -7,7 +7,7 @@ timer: its default action ends the process even inside C code that never returns
 
 from __future__ import annotations
 
-import ctypes
+import fcntl
 import multiprocessing
 import os
 import resource
@@ -37,7 +37,6 @@ WALL_FACTOR: Final = 12
 WALL_MINIMUM: Final = 60.0
 SECONDS_PER_MEGABYTE: Final = 10.0
 _NICENESS: Final = 10
-_PR_SET_PDEATHSIG: Final = 1
 _EXIT_SECONDS: Final = 10.0
 
 _log: Final = structlog.get_logger(__name__)
@@ -253,10 +252,22 @@ def _isolate(memory_bytes: int) -> None:
     if sys.platform == "linux":
         limit = _address_space() + memory_bytes
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        parent = multiprocessing.parent_process()
-        if parent is None or not parent.is_alive():  # it died before the line above
-            os._exit(1)
+    _leave_with_parent()
+
+
+def _leave_with_parent() -> None:
+    """Have the kernel end this process, even inside C code, when the pipe to its parent breaks.
+
+    The death signal of prctl would follow the fork server instead, which lives as long as any of its children does.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        raise RuntimeError("not a child of multiprocessing")
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETFL, fcntl.fcntl(parent.sentinel, fcntl.F_GETFL) | os.O_ASYNC)
+    if not parent.is_alive():  # it died before the pipe was watched
+        os._exit(1)
 
 
 def _address_space() -> int:

@@ -105,16 +105,12 @@ class _FileResolver:
             found = self._names.member(of, reference.name)
             if found is not None and not found.opaque:
                 return found
-            if not self._may_be_any(of):
+            if not _may_be_any(of, found):
                 return None
         if reference.kind is ReferenceKind.CALL:
             only = unique_member(self._index, self._module, reference.name, receiver)
             return Meaning((only,), certain=False) if only is not None else None
         return None
-
-    def _may_be_any(self, of: Meaning) -> bool:
-        """Whether a receiver without that member may still have it: nothing is known of it, and it is no library's."""
-        return of.opaque and of.certain
 
     def _edge(self, ordinal: int, reference: Reference, target: Definition, certain: bool) -> ResolvedEdge | None:
         kind = _PLAIN.get(reference.kind)
@@ -141,7 +137,7 @@ class _FileResolver:
                 modules |= set(self._index.in_namespace(self._module.family, meaning.namespace)) if meaning.namespace else set()
                 modules &= reached
             targets = {module.id for module in modules}
-            if imported.name is not None or not meaning.modules:
+            if imported.name not in (None, "*") or not meaning.modules:
                 targets |= {d.id for d in meaning.definitions}
             for target in targets - {self._module.id}:
                 edge_class = EdgeClass.EXACT if meaning.certain or len(meaning.definitions) > 1 else EdgeClass.LIKELY
@@ -159,6 +155,15 @@ class _FileResolver:
             for target in above.definitions if above is not None else ():
                 if target.is_callable and target.id != definition.id:
                     yield ResolvedEdge(definition.id, target.id, EdgeKind.OVERRIDES, EdgeClass.EXACT, None, definition.line)
+
+
+def _may_be_any(receiver: Meaning, member: Meaning | None) -> bool:
+    """Whether a receiver that shows no such member may have it all the same: its type is unknown, and it is no library's."""
+    if receiver.opaque:
+        return receiver.certain
+    if member is not None:
+        return member.certain
+    return bool(receiver.definitions) and not receiver.types
 
 
 def _place(edge: ResolvedEdge) -> tuple[int, int, str, int, int]:

@@ -54,5 +54,7 @@ def file_hit(chunks: list[FoundChunk], score: float, features: Mapping[str, floa
 
 
 def ranked(files: Iterable[FileHit]) -> tuple[FileHit, ...]:
-    """Best first; equal scores in the order of paths, so that the same index gives the same answer."""
-    return tuple(sorted(files, key=lambda file: (-file.score, file.key.path, file.key.repository_id)))
+    """Best first; of equal scores source before tests and the rest, then the order of paths, so that the answer is always the same."""
+    return tuple(
+        sorted(files, key=lambda file: (-file.score, file.path_class is not PathClass.SOURCE, file.key.path, file.key.repository_id))
+    )

@@ -109,7 +109,9 @@ class Classifier:
         if rule.operand is OperandKind.NAME and operand.naming is not Naming.NAME:
             operand = Operand(Naming.NOTHING)
         if rule.intent is Intent.UNDERSTAND_CODE:
-            return Classification(rule.intent, confidence, rule.name, operand.names or self._operands.mentioned(captured))
+            line = query[excerpt.start : excerpt.start + len(excerpt.text)]
+            names = tuple(dict.fromkeys((*operand.names, *self._operands.mentioned(line))))
+            return Classification(rule.intent, confidence, rule.name, names)
         return Classification(rule.intent, confidence, rule.name, operand.names, operand_missing=not operand.names)
 
 

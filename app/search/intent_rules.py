@@ -28,6 +28,7 @@ class Group(StrEnum):
     DEFINITION = "definition"
     KEYWORD = "keyword"
     LITERAL = "literal"
+    TOKEN = "token"
     NAME = "name"
     TOPIC = "topic"
 

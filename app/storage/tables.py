@@ -40,6 +40,7 @@ repository = sa.Table(
     sa.Column("next_chunk_id", sa.Integer, nullable=False, server_default=sa.text("1")),
     sa.Column("next_segment_id", sa.Integer, nullable=False, server_default=sa.text("1")),
     sa.Column("average_lengths", pg.ARRAY(sa.REAL)),
+    sa.Column("dead_chunks", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
 )
 

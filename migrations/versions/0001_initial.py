@@ -186,6 +186,7 @@ STATEMENTS = (
         next_chunk_id INTEGER DEFAULT 1 NOT NULL,
         next_segment_id INTEGER DEFAULT 1 NOT NULL,
         average_lengths REAL[],
+        dead_chunks INTEGER DEFAULT 0 NOT NULL,
         created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
         PRIMARY KEY (id),
         UNIQUE (name)

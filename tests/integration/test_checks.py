@@ -175,31 +175,35 @@ async def test_c_locale_is_a_warning(connection: asyncpg.Connection, empty_datab
     assert "has the character type C, under which letters that are not ASCII are ignored" in facts.warnings[0]
 
 
-async def test_library_for_another_processor() -> None:
-    """An operator that kills its own process the way an unknown instruction does, on a server of its own."""
+@pytest.fixture
+def own_server() -> Iterator[embedded.EmbeddedServer]:
+    """Its server crashes in the test, so it is not the one that other tests use."""
     with tempfile.TemporaryDirectory(prefix="fourfold-") as folder:
         Path(folder).chmod(0o711)
-        server = await asyncio.to_thread(embedded.acquire, Path(folder) / "state")
-        try:
-            dsn = parse_dsn(server.url)
-            connection = await asyncpg.connect(**dsn.connect_kwargs())
-            await connection.execute(
-                """
-                CREATE SCHEMA real;
-                CREATE EXTENSION vector SCHEMA real;
-                CREATE FUNCTION illegal(bit, bit) RETURNS float8 LANGUAGE plpgsql AS $body$
-                BEGIN
-                    EXECUTE format('COPY (SELECT 1) TO PROGRAM %L', 'kill -ILL ' || pg_backend_pid());
-                    PERFORM pg_sleep(10);
-                    RETURN 0;
-                END $body$;
-                CREATE OPERATOR <~> (LEFTARG = bit, RIGHTARG = bit, FUNCTION = illegal);
-                """
-            )
-            await connection.close()
-            assert "crashed on a vector operation: its pgvector was probably built for another processor" in await _refusal(dsn)
-        finally:
-            await asyncio.to_thread(server.release, wait_seconds=60)
+        server = embedded.acquire(Path(folder) / "state")
+        yield server
+        server.release(wait_seconds=60)
+
+
+async def test_library_for_another_processor(own_server: embedded.EmbeddedServer) -> None:
+    """With an operator that kills its own process the way an unknown instruction does."""
+    dsn = parse_dsn(own_server.url)
+    connection = await asyncpg.connect(**dsn.connect_kwargs())
+    await connection.execute(
+        """
+        CREATE SCHEMA real;
+        CREATE EXTENSION vector SCHEMA real;
+        CREATE FUNCTION illegal(bit, bit) RETURNS float8 LANGUAGE plpgsql AS $body$
+        BEGIN
+            EXECUTE format('COPY (SELECT 1) TO PROGRAM %L', 'kill -ILL ' || pg_backend_pid());
+            PERFORM pg_sleep(10);
+            RETURN 0;
+        END $body$;
+        CREATE OPERATOR <~> (LEFTARG = bit, RIGHTARG = bit, FUNCTION = illegal);
+        """
+    )
+    await connection.close()
+    assert "crashed on a vector operation: its pgvector was probably built for another processor" in await _refusal(dsn)
 
 
 FACTS = ServerFacts("h:5432", "db", "u", "14.13 (Debian)", 140013, "UTF8", "C.UTF-8", {})

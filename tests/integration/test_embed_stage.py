@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.embeddings.frame import asymmetric_scores, pack_bits
+from app.domain.vectors import asymmetric_scores
+from app.embeddings.frame import pack_bits
 from app.embeddings.minilm import MiniLmEmbedder
 from app.indexing.embed import ConnectionFactory, EmbedProgress, embed_pending
 from app.ports import EmbeddingFailed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import contextlib
 import importlib
 import os
 import signal
@@ -185,8 +186,7 @@ def test_closing_the_pool_ends_a_run_that_hangs(tree: Path, hostile: Any) -> Non
     async def close_meanwhile() -> None:
         pool = ParsePool(SETTINGS, hostile.extract)
         waiting = asyncio.ensure_future(anext(pool.analyse_all(files, {})))
-        while not parsers(os.getpid()):
-            await asyncio.sleep(0.05)
+        assert await asyncio.to_thread(wait_until, lambda: bool(parsers(os.getpid())))
         await asyncio.sleep(0.3)
         await asyncio.to_thread(pool.close)
         with pytest.raises(ParserStopped):
@@ -258,6 +258,7 @@ def test_no_process_survives_the_kill_of_its_parent(tree: Path, hostile: Any, tm
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
     paths = os.pathsep.join([str(Path(__file__).parents[2]), str(tmp_path / "importable")])
+    family: list[psutil.Process] = []
     parent = subprocess.Popen([sys.executable, str(script), str(tree)], env=os.environ | {"PYTHONPATH": paths})
     try:
         assert wait_until(lambda: len(parsers(parent.pid)) == 2, 60)
@@ -268,6 +269,9 @@ def test_no_process_survives_the_kill_of_its_parent(tree: Path, hostile: Any, tm
     finally:
         parent.kill()
         parent.wait(10)
+        for process in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 def test_unchanged_files_are_only_hashed(tree: Path, hostile: Any) -> None:

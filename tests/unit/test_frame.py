@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.embeddings.frame import BITS, asymmetric_scores, pack_bits, project, unit
+from app.domain.vectors import asymmetric_scores
+from app.embeddings.frame import BITS, pack_bits, project, unit
 from app.storage.dsn import parse_dsn
 from app.storage.vectors import bit_string
 

@@ -16,7 +16,8 @@ import pytest
 from numpy.typing import NDArray
 
 from app.domain.errors import ConfigurationError
-from app.embeddings.frame import BITS, asymmetric_scores, pack_bits, project, unit
+from app.domain.vectors import asymmetric_scores
+from app.embeddings.frame import BITS, pack_bits, project, unit
 from app.embeddings.minilm import TOKENIZER, WEIGHTS, MiniLmEmbedder, PackagedFile
 
 DOCUMENTS = {

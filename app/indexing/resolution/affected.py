@@ -13,12 +13,13 @@ import paths are the repository's own is voted on by all of its imports; when th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from app.domain.code import Import, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
-from app.indexing.resolution.index import DefinitionIndex, Module
+from app.indexing.resolution.index import Definition, DefinitionIndex, Module
+from app.indexing.resolution.signatures import return_type
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _RUST_TREE = frozenset({"lib.rs", "main.rs", "mod.rs"})
@@ -64,9 +65,9 @@ def must_resolve(file: FileFacts, affected: Affected) -> bool:
         return True
     for imported in file.imports:
         parts = _parts(imported.module)
-        if imported.name in names or imported.local in names or not names.isdisjoint(parts):
+        if imported.local in names or not names.isdisjoint(parts) or _brings_in(imported, names, modules):
             return True
-        if modules and imported.module and (not parts or not modules.isdisjoint(parts) or imported.name in modules):
+        if modules and imported.module and not parts:  # "." and "..": any folder's file
             return True
     return any(
         reference.name in names or (reference.receiver is not None and not names.isdisjoint(_WORD.findall(reference.receiver)))
@@ -163,26 +164,41 @@ def _top_names(opened: Sequence[Module], index: DefinitionIndex) -> set[str]:
 def _closed(names: set[str], modules: set[str], index: DefinitionIndex) -> Affected:
     """Follow aliases, base lists and declared types until nothing is added: each passes a change on under another name."""
     names = set(names)
+    bound = [(i, i.local) for module in index.modules.values() for i in module.imports if i.local]
+    declared = [(d.name, words) for module in index.modules.values() for d in module.definitions if (words := _declared_words(d))]
+    heirs = [
+        (module.definitions[ordinal].name, {reference.name for reference in references})
+        for module in index.modules.values()
+        for ordinal, references in module.bases.items()
+    ]
     size = -1
     while size != len(names):
         size = len(names)
-        for module in index.modules.values():
-            for imported in module.imports:
-                if imported.local and (
-                    imported.name in names or imported.name in modules or not modules.isdisjoint(_parts(imported.module))
-                ):
-                    names.add(imported.local)
-            for ordinal, references in module.bases.items():
-                if any(reference.name in names for reference in references):
-                    names |= _inherited({reference.name for reference in references} | {module.definitions[ordinal].name}, index)
-            for definition in module.definitions:
-                if definition.name not in names and _mentions(definition.signature, names):
-                    names.add(definition.name)
+        names.update(local for imported, local in bound if local not in names and _brings_in(imported, names, modules))
+        for name, bases in heirs:
+            if not names.isdisjoint(bases):
+                names |= _inherited(bases | {name}, index)
+        names.update(name for name, words in declared if not names.isdisjoint(words))
     return Affected(frozenset(names), frozenset(modules))
 
 
-def _mentions(signature: str, names: set[str]) -> bool:
-    return not names.isdisjoint(_WORD.findall(signature))
+def _declared_words(definition: Definition) -> frozenset[str]:
+    """The words by which others learn a type from this: what a callable returns, all that is said of a variable."""
+    if definition.is_type:
+        return frozenset()
+    if not definition.is_callable:
+        return frozenset(_WORD.findall(definition.signature)) - {definition.name}
+    written = return_type(definition.signature, definition.name, definition.module.family)
+    return frozenset(_WORD.findall(written or ""))
+
+
+def _brings_in(imported: Import, names: Set[str], modules: Set[str]) -> bool:
+    """Whether an import's meaning may have changed; ``require("./a")`` is the module and its default export at the same time."""
+    if imported.name in names or imported.name in modules:
+        return True
+    if modules and not modules.isdisjoint(_parts(imported.module)):
+        return True
+    return "default" in names and imported.name in (None, "*") and imported.module.startswith(".")
 
 
 def _parts(module: str) -> list[str]:

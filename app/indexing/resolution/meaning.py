@@ -36,7 +36,7 @@ class Meaning:
 
     def weakened(self, certain: bool) -> Meaning:
         """The same, certain only if both are."""
-        return self if certain or not self.certain else replace(self, certain=False)
+        return self if certain or not self.certain or self.opaque else replace(self, certain=False)
 
 
 OPAQUE = Meaning(opaque=True)  # a parameter without a type, a dynamic attribute

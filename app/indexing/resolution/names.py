@@ -268,10 +268,13 @@ class Names:
         written, called = declared
         if not called:
             return self.object_of_type(definition.module, definition.container, written, depth + 1)
-        return self.expression(definition.module, definition.container, f"{written}()", depth + 1)
+        made = self.expression(definition.module, definition.container, f"{written}()", depth + 1)
+        return made.weakened(False) if made is not None else None
 
     def called(self, meaning: Meaning, depth: int = 0) -> Meaning:
         """What a call gives: an object of a type, or of the type that a function declares to return."""
+        if meaning.opaque:
+            return meaning
         for definition in meaning.definitions:
             if definition.is_type and not meaning.instance:
                 return Meaning((definition,), instance=True, certain=meaning.certain)

@@ -56,7 +56,7 @@ def return_type(signature: str, name: str, family: Family) -> str | None:
     if family is RUBY:
         return None
     end = _closing(signature, _opening(signature, name))
-    after = signature[end + 1 :].strip().rstrip("{=> ").strip()
+    after = signature[end + 1 :].strip().removesuffix("{").rstrip().removesuffix("=>").strip()
     if family is GO:
         first = next(_split(after.strip("()"), ","), "").strip()
         return named_type(first.split()[-1]) if first else None

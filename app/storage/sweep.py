@@ -1,0 +1,125 @@
+"""Removes what no readable generation shows any more, and merges the word index's segments.
+
+Runs on a worker between jobs, under the lock of the repository's jobs: content that a run has committed but not shown yet is not dead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from app.storage.engine import Connection
+from app.storage.jobs import LOCK_NAMESPACE
+
+MOST_SEGMENTS: Final = 8
+DEAD_SHARE: Final = 0.2
+"""Of the chunks that have postings; above it the postings are written anew."""
+
+DUE = """
+    SELECT DISTINCT g.repository_id FROM generation g
+    WHERE g.replaced_at < now() - make_interval(secs => $1)
+      AND NOT EXISTS (SELECT 1 FROM job j WHERE j.repository_id = g.repository_id AND j.state IN ('queued', 'running'))
+"""
+
+FORGET_GENERATIONS = """
+    DELETE FROM generation WHERE repository_id = $1 AND replaced_at < now() - make_interval(secs => $2)
+"""
+
+OLDEST = "SELECT branch_id, min(generation) AS generation FROM generation WHERE repository_id = $1 GROUP BY branch_id"
+
+DEAD_FILES = """
+    DELETE FROM file_version v WHERE repository_id = $1
+      AND NOT EXISTS (SELECT 1 FROM file f WHERE f.repository_id = v.repository_id AND f.file_id = v.file_id)
+    RETURNING file_id
+"""
+
+SEGMENTS = """
+    SELECT count(DISTINCT p.segment_id)::int AS segments, r.dead_chunks,
+           (SELECT count(*)::int FROM chunk WHERE repository_id = $1) AS live
+    FROM repository r LEFT JOIN posting p ON p.repository_id = r.id
+    WHERE r.id = $1 GROUP BY r.id
+"""
+
+MERGE = """
+    INSERT INTO posting (repository_id, term, segment_id, files, chunks, weights)
+    SELECT $1, p.term, $2, count(DISTINCT c.file_id)::int,
+           array_agg(u.chunk_id ORDER BY u.chunk_id), array_agg(u.weight ORDER BY u.chunk_id)
+    FROM posting p
+    CROSS JOIN LATERAL unnest(p.chunks, p.weights) AS u(chunk_id, weight)
+    JOIN chunk c ON c.repository_id = p.repository_id AND c.chunk_id = u.chunk_id
+    WHERE p.repository_id = $1 AND p.segment_id < $2
+    GROUP BY p.term
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep removed."""
+
+    generations: int
+    files: int
+    merged: bool
+
+
+async def due(connection: Connection, grace_seconds: float) -> list[int]:
+    """The repositories that have generations beyond their grace and no job."""
+    return [row["repository_id"] for row in await connection.fetch(DUE, grace_seconds)]
+
+
+async def sweep(connection: Connection, repository_id: int, grace_seconds: float) -> Swept | None:
+    """Sweep one repository in one transaction; None when an index run has its lock."""
+    if not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", LOCK_NAMESPACE, repository_id):
+        return None
+    try:
+        async with connection.transaction():
+            return await _sweep(connection, repository_id, grace_seconds)
+    finally:
+        if not connection.is_closed():
+            await connection.execute("SELECT pg_advisory_unlock($1, $2)", LOCK_NAMESPACE, repository_id)
+
+
+async def _sweep(connection: Connection, repository_id: int, grace_seconds: float) -> Swept:
+    forgotten = await connection.execute(FORGET_GENERATIONS, repository_id, grace_seconds)
+    for branch in await connection.fetch(OLDEST, repository_id):
+        for table in ("file", "skipped_file", "edge", "centrality"):
+            await connection.execute(
+                f"DELETE FROM {table} WHERE repository_id = $1 AND branch_id = $2 AND to_gen <= $3",
+                repository_id,
+                branch["branch_id"],
+                branch["generation"],
+            )
+    dead = [row["file_id"] for row in await connection.fetch(DEAD_FILES, repository_id)]
+    if dead:
+        await _delete_content(connection, repository_id, dead)
+    return Swept(int(forgotten.split()[-1]), len(dead), await _merge_segments(connection, repository_id))
+
+
+async def _delete_content(connection: Connection, repository_id: int, file_ids: list[int]) -> None:
+    await connection.execute(
+        "DELETE FROM embedding e USING chunk c WHERE e.repository_id = $1 AND c.repository_id = $1 AND c.chunk_id = e.chunk_id "
+        "AND c.file_id = ANY($2::int[])",
+        repository_id,
+        file_ids,
+    )
+    for table in ("symbol", "reference", "import"):
+        await connection.execute(f"DELETE FROM {table} WHERE repository_id = $1 AND file_id = ANY($2::int[])", repository_id, file_ids)
+    await connection.execute(
+        "WITH gone AS (DELETE FROM chunk WHERE repository_id = $1 AND file_id = ANY($2::int[]) RETURNING 1) "
+        "UPDATE repository SET dead_chunks = dead_chunks + (SELECT count(*) FROM gone) WHERE id = $1",
+        repository_id,
+        file_ids,
+    )
+
+
+async def _merge_segments(connection: Connection, repository_id: int) -> bool:
+    """Write the postings anew when they have too many segments or too many dead chunks."""
+    state = await connection.fetchrow(SEGMENTS, repository_id)
+    if state is None or (state["segments"] <= MOST_SEGMENTS and state["dead_chunks"] <= DEAD_SHARE * max(state["live"], 1)):
+        return False
+    segment_id = await connection.fetchval(
+        "UPDATE repository SET next_segment_id = next_segment_id + 1, dead_chunks = 0 WHERE id = $1 RETURNING next_segment_id - 1",
+        repository_id,
+    )
+    await connection.execute(MERGE, repository_id, segment_id)
+    await connection.execute("DELETE FROM posting WHERE repository_id = $1 AND segment_id < $2", repository_id, segment_id)
+    return True

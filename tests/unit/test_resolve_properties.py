@@ -1,0 +1,108 @@
+"""Resolution depends on the repository's contents alone; what ``must_resolve`` leaves alone would come out the same."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.facts import FileFacts
+from app.indexing.resolve import DefinitionIndex, ResolvedEdge, affected_names, must_resolve, resolve_file
+from tests.unit.resolve_cases import facts, named_edges
+
+SOURCES = {
+    "pkg/__init__.py": "from .shapes import *\nfrom .shapes import Circle as Round\n",
+    "pkg/shapes.py": "from .base import Base\nclass Circle(Base):\n    def area(self):\n        return self.scale_by_unit()\n",
+    "pkg/base.py": "class Base:\n    def scale_by_unit(self): pass\n    def area(self): pass\n",
+    "use.py": """
+        import pkg
+        from pkg import Round
+        shape = Round()
+        def f():
+            shape.area()
+            pkg.Circle()
+            shape.scale_by_unit()
+        """,
+    "other.py": "class Square:\n    def area(self): pass\ndef g(x):\n    x.scale_by_unit()\n",
+    "a.ts": "export * from './b'\nexport default class Kit { open() {} }\n",
+    "b.ts": "export * from './a'\nexport function helper() {}\n",
+    "d.js": "const kit = require('./a')\nexports.kit = require('./a')\nfunction f() { kit(); kit.open() }\n",
+    "e.js": "const { kit } = require('./d')\nfunction f() { kit() }\n",
+    "c.ts": "import Kit, { helper as h } from './a'\nfunction f(kit: Kit) { h(); kit.open() }\n",
+    "n/a.go": "package n\n\nfunc A() { b() }\n",
+    "n/b.go": "package n\n\nfunc b() { A() }\n",
+    "x.c": '#include "y.h"\nint main(void) { return dial(); }\n',
+    "y.h": "int dial(void);\n",
+    "y.c": "int dial(void) { return 1; }\n",
+}
+VARIANTS = {
+    "pkg/__init__.py": ["", "from .base import *\nfrom .base import Base as Round\n", "from .shapes import Circle as Round\n"],
+    "pkg/shapes.py": ["class Circle:\n    def area(self): pass\n", "from .base import Base\nclass Circle(Base): pass\n", None],
+    "pkg/base.py": ["class Base:\n    def area(self): pass\n", "class Root:\n    def scale_by_unit(self): pass\nclass Base(Root): pass\n"],
+    "pkg/circle.py": ["class Circle:\n    def area(self): pass\n    def scale_by_unit(self): pass\n"],
+    "use.py": [None],
+    "other.py": ["class Square:\n    def area(self): pass\n    def scale_by_unit(self): pass\ndef g(x):\n    x.scale_by_unit()\n", None],
+    "a.ts": ["export * from './b'\nclass Box { open() {} }\nexport default Box\n", "export function helper() {}\n", None],
+    "b.ts": ["export function helper() {}\nfunction spare() {}\nexport { spare as other }\n", None],
+    "n/b.go": ["package n\n\nfunc c() {}\n", None],
+    "n/c.go": ["package n\n\nfunc b() {}\n"],
+    "y.h": ["int other(void);\n", None],
+    "y.c": ["static int dial(void) { return 1; }\n", None],
+    "z.c": ["int dial(void) { return 2; }\n"],
+}
+CHANGES = [(path, source) for path, sources in VARIANTS.items() for source in sources]
+
+
+def built(files: dict[str, FileFacts]) -> dict[str, list[ResolvedEdge]]:
+    index = DefinitionIndex(files.values())
+    return {path: resolve_file(file, index) for path, file in files.items()}
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_files_plays_no_part(shuffler: random.Random) -> None:
+    files = facts(SOURCES)
+    expected = named_edges(files)
+    shuffler.shuffle(files)
+    assert named_edges(files) == expected
+    assert len(expected) > 20
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.sampled_from(CHANGES), min_size=1, max_size=6))
+def test_incremental_and_full_builds_agree(changes: list[tuple[str, str | None]]) -> None:
+    files = {file.path: file for file in facts(SOURCES)}
+    edges = built(files)
+    for path, source in changes:
+        former = files.pop(path, None)
+        present = facts({path: source})[0] if source is not None else None
+        if present is not None:
+            files[path] = present
+        index = DefinitionIndex(files.values())
+        affected = affected_names([former] if former else [], [present] if present else [], index)
+        kept = {name: found for name, found in edges.items() if name in files}
+        again = {name: resolve_file(file, index) for name, file in files.items() if name == path or must_resolve(file, affected)}
+        edges = kept | again
+        assert edges == built(files)
+
+
+@pytest.mark.parametrize("path", ["pkg/base.py", "other.py"])
+def test_an_edit_that_changes_no_declaration_affects_nothing(path: str) -> None:
+    files = {file.path: file for file in facts(SOURCES)}
+    moved = facts({path: "\n\n" + SOURCES[path]})[0]
+    index = DefinitionIndex([*files.values(), moved])
+    affected = affected_names([files[path]], [moved], index)
+    assert not affected.names
+    assert not affected.modules
+
+
+def test_unrelated_files_are_left_alone() -> None:
+    files = {file.path: file for file in facts(SOURCES)}
+    changed = facts({"pkg/base.py": "class Base:\n    def area(self): pass\n"})[0]
+    index = DefinitionIndex([*(f for f in files.values() if f.path != "pkg/base.py"), changed])
+    affected = affected_names([files["pkg/base.py"]], [changed], index)
+    again = {path for path, file in files.items() if must_resolve(file, affected)}
+    assert {"use.py", "other.py", "pkg/shapes.py"} <= again
+    assert again.isdisjoint({"a.ts", "b.ts", "c.ts", "n/a.go", "n/b.go", "x.c", "y.h", "y.c"})
