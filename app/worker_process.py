@@ -17,7 +17,7 @@ from typing import Final
 import structlog
 
 import app
-from app.domain.errors import ConfigurationError
+from app.domain.errors import ConfigurationError, FourfoldError
 
 STOP_SECONDS: Final = 6.0
 _STABLE_SECONDS: Final = 30.0
@@ -28,23 +28,26 @@ _log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
-async def running_worker(command: Sequence[str] | None = None) -> AsyncIterator[None]:
+async def running_worker(command: Sequence[str] | None = None, *, attempts: int | None = None) -> AsyncIterator[asyncio.Task[None]]:
     """A worker runs beside the block; it is started again when it dies and stopped at the end.
 
-    ``command`` is run instead of ``fourfold worker --child <this process>`` when given.
+    ``command`` is run instead of ``fourfold worker`` when given. The task that is yielded ends only when the worker died soon after its
+    start for ``attempts`` times in a row, and then with FourfoldError; None: it is tried for ever.
     """
-    keeper = asyncio.create_task(_keep_running(command or _worker_command()))
+    keeper = asyncio.create_task(_keep_running(command or _worker_command(), attempts))
     try:
-        yield
+        yield keeper
     finally:
         keeper.cancel()
-        with suppress(asyncio.CancelledError):
+        with suppress(asyncio.CancelledError, FourfoldError):
             await keeper
 
 
-async def _keep_running(command: Sequence[str]) -> None:
+async def _keep_running(command: Sequence[str], attempts: int | None) -> None:
     failures = 0
-    while True:
+    while attempts is None or failures < attempts:
+        if failures:
+            await asyncio.sleep(min(2.0 ** (failures - 1), _LONGEST_BACKOFF_SECONDS))
         started = time.monotonic()
         # In a session of its own: Ctrl-C reaches this process alone, which then stops the worker in order.
         process = await asyncio.create_subprocess_exec(*command, env=_environment(), start_new_session=True)
@@ -54,14 +57,13 @@ async def _keep_running(command: Sequence[str]) -> None:
             await _stop(process)
             raise
         failures = 1 if time.monotonic() - started > _STABLE_SECONDS else failures + 1
-        pause = min(2.0 ** (failures - 1), _LONGEST_BACKOFF_SECONDS)
-        _log.error("the worker died and is started again", status=status, pause_seconds=pause)
-        await asyncio.sleep(pause)
+        _log.error("worker_died", status=status, failures=failures)
+    raise FourfoldError("the worker does not stay alive; its own messages say why")
 
 
 def _worker_command() -> Sequence[str]:
     """``-P``: a folder named ``app`` in the current directory is not this program."""
-    return (sys.executable, "-P", "-m", "app", "worker", "--child", str(os.getpid()))
+    return (sys.executable, "-P", "-m", "app", "--debug", "worker", "--child", str(os.getpid()))
 
 
 def _environment() -> Mapping[str, str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -63,6 +66,8 @@ def serve(
     """Run the API and, beside it, a worker that indexes, until Ctrl-C."""
     from app.observability.multiprocess import shared_metrics
 
+    if index_path is not None and sys.stderr.isatty():  # log lines would tear the progress bar
+        os.environ.setdefault("FOURFOLD_LOG_LEVEL", "warning")
     settings = _settings(logs=True, host=host, port=port)
     typer.echo(f"Fourfold {__version__}: four ways to find code", err=True)
     with shared_metrics():

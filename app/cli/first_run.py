@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from app.cli.indexing import finished, start_job
 from app.cli.printing import out, print_answer, print_index_report, safe
-from app.cli.service import LocalService
 from app.domain.code import SymbolKind
 from app.domain.index import RepositorySource
 from app.domain.query import SearchRequest
 from app.domain.ranking import SymbolSummary
+
+if TYPE_CHECKING:
+    from app.cli.service import LocalService
 
 _CANDIDATES = 200
 
@@ -30,7 +33,7 @@ async def index_and_show(service: LocalService, url: str, name: str, source: Rep
 
 def example_questions(symbols: Sequence[SymbolSummary]) -> list[str]:
     """A definition, a who-calls and a how question about the most central symbols, as far as there are any (best first)."""
-    named = [symbol for symbol in symbols if len(symbol.name) > 2 and not symbol.name.startswith("__")]
+    named = [symbol for symbol in symbols if len(symbol.name) > 2 and not symbol.name.startswith("_")]
     types = [symbol for symbol in named if SymbolKind(symbol.kind).is_type]
     callables = [symbol for symbol in named if SymbolKind(symbol.kind).is_callable and symbol.kind != SymbolKind.PROPERTY]
     questions = []

@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -15,11 +15,14 @@ from app.cli.printing import err, safe
 from app.domain.errors import FourfoldError, InvalidRequest
 from app.domain.index import Job, JobState, RepositorySource
 from app.http.schemas.fields import NAME_PATTERN
-from app.http.service import Service
 from app.worker_process import running_worker
+
+if TYPE_CHECKING:
+    from app.http.service import Service
 
 _POLL_SECONDS: Final = 0.2
 _PATIENCE_SECONDS: Final = 1.5
+_WORKER_ATTEMPTS: Final = 3
 _ENDED: Final = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
 
 
@@ -28,6 +31,10 @@ def repository_source(path: Path, include: Sequence[str], exclude: Sequence[str]
     resolved = path.expanduser().resolve()
     if not resolved.is_dir():
         raise InvalidRequest(f"{path} is no directory", field="path")
+    try:
+        str(resolved).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest(f"the path {path} is not UTF-8", field="path") from None
     return RepositorySource(str(resolved), tuple(include), tuple(exclude))
 
 
@@ -54,10 +61,12 @@ async def finished(service: Service, job: Job, *, own_worker: bool) -> Job:
     async with AsyncExitStack() as stack:
         show = await stack.enter_async_context(_progress(job.repository))
         waited = 0.0
+        worker: asyncio.Task[None] | None = None
         while job.state not in _ENDED:
-            if own_worker and job.state is JobState.QUEUED and waited >= _PATIENCE_SECONDS:
-                await stack.enter_async_context(running_worker())
-                own_worker = False
+            if own_worker and worker is None and job.state is JobState.QUEUED and waited >= _PATIENCE_SECONDS:
+                worker = await stack.enter_async_context(running_worker(attempts=_WORKER_ATTEMPTS))
+            if worker is not None and worker.done():
+                worker.result()
             await asyncio.sleep(_POLL_SECONDS)
             waited += _POLL_SECONDS
             job = await service.jobs.get(job.id)

@@ -43,7 +43,8 @@ def print_answer(answer: SearchAnswer, *, console: Console = out, results: int |
         _print_result(console, number, result)
     console.print()
     at_least = "" if answer.total.exact else "at least "
-    console.print(Text(f"{at_least}{answer.total.results} results, {answer.relevance} relevance, {answer.took_ms:.0f} ms", style="dim"))
+    noun = "result" if answer.total.results == 1 else "results"
+    console.print(Text(f"{at_least}{answer.total.results} {noun}, {answer.relevance} relevance, {answer.took_ms:.0f} ms", style="dim"))
 
 
 def _absence(answer: SearchAnswer) -> str:
@@ -74,12 +75,12 @@ def _print_result(console: Console, number: int, result: SearchResult) -> None:
 
 
 def _snippet(result: SearchResult) -> Text:
-    """A few lines with their numbers, from just before the first match."""
+    """A few lines with their numbers, from just before the one that matters most."""
     lines = result.snippet.splitlines()
     marks: dict[int, list[tuple[int, int]]] = {}
     for mark in result.highlights:
         marks.setdefault(mark.line, []).append((mark.start, mark.end))
-    first = max(0, min(marks, default=result.snippet_start_line) - result.snippet_start_line - 1)
+    first = max(0, _shown_line(result) - result.snippet_start_line - 1)
     text = Text()
     for number, line in enumerate(lines[first : first + _SNIPPET_LINES], result.snippet_start_line + first):
         text.append(f"{number:6} ", style="dim")
@@ -87,6 +88,13 @@ def _snippet(result: SearchResult) -> Text:
         text.append("\n")
     text.rstrip()
     return text
+
+
+def _shown_line(result: SearchResult) -> int:
+    """The line of the first piece of evidence that has one, else the first match."""
+    last = result.snippet_start_line + len(result.snippet.splitlines()) - 1
+    candidates = [entry.line for entry in result.evidence if entry.line] + [mark.line for mark in result.highlights]
+    return next((line for line in candidates if result.snippet_start_line <= line <= last), result.snippet_start_line)
 
 
 def _append_line(text: Text, line: str, spans: Iterable[tuple[int, int]]) -> None:
@@ -159,4 +167,5 @@ def print_index_report(repository: Repository, job: Job, console: Console = out)
         reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(coverage.by_reason.items()))
         console.print(Text(f"  not searchable in full: {reasons}", style="dim"))
     if coverage.embeddings_pending:
-        console.print(Text(f"  embeddings pending: {coverage.embeddings_pending}; search works meanwhile", style="dim"))
+        hint = "a running worker (fourfold serve) computes them, search works meanwhile"
+        console.print(Text(f"  embeddings pending: {coverage.embeddings_pending}; {hint}", style="dim"))

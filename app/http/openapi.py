@@ -5,13 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 
 from app import __version__
 from app.http.problems import MEDIA_TYPE, Problem
+from app.http.schemas.repository import JobAccepted, JobList, JobShape, RepositoryBody, RepositoryList, RepositoryShape
+from app.http.schemas.search_answer import AnswerShape, ClassifyAnswer
+from app.http.schemas.search_request import ClassifyRequest, SearchBody
+
+_WITH_EXAMPLES: Final[tuple[type[BaseModel], ...]] = (
+    AnswerShape,
+    ClassifyAnswer,
+    ClassifyRequest,
+    JobAccepted,
+    JobList,
+    JobShape,
+    RepositoryBody,
+    RepositoryList,
+    RepositoryShape,
+    SearchBody,
+)
 
 DESCRIPTION: Final = """\
 Fourfold answers a question about code by choosing the right retriever for it: semantic, text, structural or graph.
@@ -77,6 +94,8 @@ def document(app: FastAPI) -> dict[str, Any]:
     schemas = spec["components"]["schemas"]
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas |= problem.pop("$defs") | {"Problem": problem}
+    for model in _WITH_EXAMPLES:  # FastAPI drops what is null from examples
+        schemas[model.__name__]["examples"] = cast(dict[str, Any], model.model_config["json_schema_extra"])["examples"]
     for content in _json_contents(spec):
         _copy_example(content, schemas)
     return spec

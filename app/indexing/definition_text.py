@@ -19,6 +19,7 @@ _DOC_COMMENTS: Final = 40  # the reader sees the first 300 code points; longer r
 _DOC_BYTES: Final = 4_000
 _LINE_PREFIX: Final = re.compile(rb"[\w \t]*")
 _COMMENT_MARKERS: Final = re.compile(r"^\s*(?:/\*[*!]*|\*/|\*(?!/)|//[/!]*|#+!?|--|<!--)?\s?|\s*(?:\*+/|-->)\s*$")
+_MARKUP: Final = re.compile(r"</?(?:summary|remarks|returns|param|para|c|code|see|p)\b[^>]*>")
 _DOCSTRING_QUOTES: Final = re.compile(r"^[A-Za-z]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$")
 
 
@@ -93,7 +94,8 @@ class Surroundings:
 
 def clean_comment(comment: str) -> str:
     """The words of a comment block without its markers, on one line."""
-    return one_line("\n".join(_COMMENT_MARKERS.sub("", line) for line in comment.split("\n")), DOC_LENGTH)
+    lines = (_COMMENT_MARKERS.sub("", line) for line in comment.split("\n"))
+    return one_line(_MARKUP.sub(" ", "\n".join(lines)), DOC_LENGTH)
 
 
 def clean_docstring(literal: str) -> str:

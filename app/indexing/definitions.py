@@ -19,6 +19,7 @@ from app.languages.registry import ExtractionRules, PatternRole
 OUTER: Final = frozenset({SymbolKind.MODULE, SymbolKind.NAMESPACE})
 MEMBER_HOLDERS: Final = frozenset(kind for kind in SymbolKind if kind.is_type) - OUTER
 STORED: Final = frozenset({SymbolKind.VARIABLE, SymbolKind.CONSTANT, SymbolKind.FIELD})
+LOCAL: Final = frozenset({SymbolKind.VARIABLE, SymbolKind.CONSTANT})  # inside a callable; a field is one of an unnamed type
 NEVER_OF_TYPES: Final = STORED | {SymbolKind.TYPE}  # C: ``struct s { … } value;`` and ``typedef struct s { … } name;`` define s beside
 
 Mark = Literal["barrier", "access"]
@@ -34,6 +35,7 @@ class Candidate:
     name_start: int
     kind: SymbolKind
     scope: str
+    scope_start: int
     start: int
     end: int
     header_end: int
@@ -41,11 +43,14 @@ class Candidate:
 
 @dataclass(slots=True)
 class Definitions:
-    """The symbols of a file, their byte spans (decorators included), and the names that each callable binds for itself."""
+    """The symbols of a file, their byte spans (decorators included), and the names that each callable binds for itself.
+
+    ``own_names`` are the byte offsets at which definitions name themselves and their scope: these are no references.
+    """
 
     symbols: list[Symbol] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
-    name_starts: set[int] = field(default_factory=set)
+    own_names: set[int] = field(default_factory=set)
     bound: dict[int, set[str]] = field(default_factory=dict)
 
 
@@ -69,7 +74,7 @@ def find_definitions(rules: ExtractionRules, text: SourceText, matches: PatternM
     nodes = (captures["local"][0] for captures in matches.marks("local"))
     locals_ += [(node.start_byte, text.of(node)) for node in nodes if node.start_byte not in imported]
     _bind(sweep.found, sorted(locals_))
-    sweep.found.name_starts = {candidate.name_start for candidate in candidates}
+    sweep.found.own_names = {start for candidate in candidates for start in (candidate.name_start, candidate.scope_start)}
     return sweep.found
 
 
@@ -101,7 +106,7 @@ class _Sweep:
             container = self._holder(container)
             if container is None:
                 return
-        elif in_callable and (candidate.kind in STORED or "prototype" in candidate.role.settings):
+        elif in_callable and (candidate.kind in LOCAL or "prototype" in candidate.role.settings):
             self.local.append((candidate.name_start, candidate.name))
             return
         symbols = self.found.symbols
@@ -165,17 +170,20 @@ def _candidates(rules: ExtractionRules, text: SourceText, matches: PatternMatche
 
 def _candidate(rules: ExtractionRules, text: SourceText, role: PatternRole, captures: Captures) -> Candidate:
     node, name_node = captures[role.capture][0], captures["name"][0]
-    scope, name = split_qualified(text.of(name_node), rules, qualified="qualified" in role.settings)
+    scope, name, offset = split_qualified(text.of(name_node), rules, qualified="qualified" in role.settings)
+    scope_start = name_node.start_byte
     if "scope" in captures:
+        scope_start = captures["scope"][0].start_byte
         scope = text.of(captures["scope"][0])
     body = captures["body"][0] if "body" in captures else node.child_by_field_name("body")
     return Candidate(
         role=role,
         body=body,
         name=name,
-        name_start=name_node.end_byte - len(name.encode()),
+        name_start=name_node.start_byte + offset,
         kind=SymbolKind(role.kind),
         scope=dotted_scope(scope, rules) if scope else "",
+        scope_start=scope_start,
         start=node.start_byte,
         end=node.end_byte,
         header_end=body.start_byte if body else node.end_byte,

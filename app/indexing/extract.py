@@ -31,7 +31,7 @@ def extract(spec: LanguageSpec, source: str) -> Extraction:
     matches = PatternMatches(spec.compiled.roles, cursor.matches(root))
     imports = find_imports(spec.rules, text, matches)
     definitions = find_definitions(spec.rules, text, matches, imports.binding_starts)
-    references = find_references(spec.rules, text, matches, definitions, imports.items)
+    references = find_references(spec.rules, text, matches, definitions, imports)
     ratio = _error_ratio(root, matches) if root.has_error else 0.0
     return Extraction(tuple(definitions.symbols), references, imports.items, ratio)
 
@@ -41,6 +41,6 @@ def _error_ratio(root: Node, matches: PatternMatches) -> float:
     lost = 0
     for captures in matches.marks("error"):
         error = captures["error"][0]
-        placed = sum(child.end_byte - child.start_byte for child in error.children if child.child_count)
+        placed = sum(child.end_byte - child.start_byte for child in error.children if child.child_count or child.is_error)
         lost += error.end_byte - error.start_byte - placed
     return lost / max(1, root.end_byte - root.start_byte)

@@ -40,7 +40,8 @@ def find_imports(rules: ExtractionRules, text: SourceText, matches: PatternMatch
                 continue
             binding = captures.get("alias") or captures.get("name")
             if binding and "reexport" not in role.settings:
-                bindings.add(binding[0].start_byte)
+                start = binding[0].start_byte
+                bindings.add(start + text.data.startswith(b":", start))
             found.append(_import(rules, text, role, captures))
     found.sort(key=lambda item: item[0])
     return Imports(tuple(item for _, item in found), frozenset(bindings))
@@ -53,7 +54,7 @@ def _import(rules: ExtractionRules, text: SourceText, role: PatternRole, capture
         module = prefix + module
     name = text.of(captures["name"][0]).removeprefix(":") if "name" in captures else settings.get("name")
     alias = text.of(captures["alias"][0]) if "alias" in captures else settings.get("local")
-    site = captures.get("name") or captures.get("module") or captures["import"]
+    site = captures.get("name") or captures.get("alias") or captures.get("module") or captures["import"]
     start = site[0].start_byte
     local = None if "unbound" in settings else alias or _local(rules, module, name)
     return start, Import(module, name, local, text.row(start) + 1, "reexport" in settings)

@@ -23,15 +23,19 @@ class Nesting:
 
 
 def enclosing_symbols(spans: Sequence[tuple[int, int]], positions: Sequence[int]) -> Iterator[int | None]:
-    """For each of the ascending positions the index of the innermost span around it. ``spans`` are ordered by start."""
+    """For each of the ascending positions the index of the innermost span around it, the first of equal ones.
+
+    ``spans`` are ordered by start.
+    """
     stack: list[int] = []
     following = 0
     for position in positions:
         while following < len(spans) and spans[following][0] <= position:
             start = spans[following][0]
-            while stack and (spans[stack[-1]][1] <= start or spans[stack[-1]] == spans[following]):
+            while stack and spans[stack[-1]][1] <= start:
                 stack.pop()
-            stack.append(following)
+            if not stack or spans[stack[-1]] != spans[following]:
+                stack.append(following)
             following += 1
         while stack and spans[stack[-1]][1] <= position:
             stack.pop()

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from app.languages.registry import ExtractionRules
 
+_OPERATOR: Final = re.compile(r"\boperator\b.*$", re.DOTALL)
+_LAST_NAME: Final = re.compile(r"(~?\s*\w+)\s*(?:<[^()]*>)?$", re.DOTALL)
 
-def split_qualified(written: str, rules: ExtractionRules, *, qualified: bool) -> tuple[str, str]:
-    """Scope and name of ``Box<T>::size`` when the pattern says that it may be qualified; a Ruby symbol loses its colon."""
-    if qualified:
-        scope, _, name = written.rpartition(rules.scope_separator)
-        return scope, name.strip()
-    return "", written.removeprefix(":")
+
+def split_qualified(written: str, rules: ExtractionRules, *, qualified: bool) -> tuple[str, str, int]:
+    """Scope, name and where the name begins, in bytes.
+
+    ``qualified`` says that a scope may stand in front (``Box<T>::size``). A Ruby symbol loses its colon.
+    """
+    if not qualified:
+        return ("", written[1:], 1) if written.startswith(":") else ("", written, 0)
+    match = _OPERATOR.search(written) or _LAST_NAME.search(written)
+    if match is None:
+        return "", written, 0
+    scope = written[: match.start()]
+    name = match.group(1) if match.re is _LAST_NAME else match.group()
+    separator = rules.scope_separator
+    return scope.removesuffix(separator).removeprefix(separator), name, len(scope.encode())
 
 
 def dotted_scope(scope: str, rules: ExtractionRules) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tree_sitter import Node
+
 from app.domain.code import Import, Reference, ReferenceKind, Symbol, SymbolKind
 from app.indexing.definitions import MEMBER_HOLDERS, Definitions
+from app.indexing.imports import Imports
 from app.indexing.nesting import enclosing_symbols
 from app.indexing.pattern_matches import PatternMatches
 from app.indexing.qualified_names import split_qualified
@@ -14,6 +17,7 @@ from app.indexing.source_text import SourceText, one_line
 from app.languages.registry import CONSTANT_READ, ExtractionRules
 
 RECEIVER_LENGTH: Final = 200
+_RECEIVER_BYTES: Final = 4 * RECEIVER_LENGTH  # enough for 200 code points of four bytes
 _FIRST_NAME: Final = re.compile(r"\w+")
 
 _SHADOWED: Final = frozenset({ReferenceKind.READ, ReferenceKind.CALL, ReferenceKind.TYPE})
@@ -22,7 +26,7 @@ Use = tuple[int, str, ReferenceKind, str | None]
 
 
 def find_references(
-    rules: ExtractionRules, text: SourceText, matches: PatternMatches, definitions: Definitions, imports: tuple[Import, ...]
+    rules: ExtractionRules, text: SourceText, matches: PatternMatches, definitions: Definitions, imports: Imports
 ) -> tuple[Reference, ...]:
     """All references, ordered by position, each with its innermost symbol.
 
@@ -33,7 +37,7 @@ def find_references(
     enclosing = enclosing_symbols(definitions.spans, [use[0] for use in uses])
     references: list[Reference] = []
     for (start, name, kind, receiver), symbol in zip(uses, enclosing, strict=True):
-        if receiver is None and kind in _SHADOWED and _is_bound(name, symbol, definitions):
+        if receiver is None and kind in _SHADOWED and _is_bound(name, kind, symbol, definitions):
             continue
         line, column = text.position(start)
         references.append(Reference(name, kind, line, column, receiver, symbol))
@@ -41,11 +45,11 @@ def find_references(
 
 
 def _uses(
-    rules: ExtractionRules, text: SourceText, matches: PatternMatches, definitions: Definitions, imports: tuple[Import, ...]
+    rules: ExtractionRules, text: SourceText, matches: PatternMatches, definitions: Definitions, imports: Imports
 ) -> list[Use]:
     callables = {symbol.name for symbol in definitions.symbols if symbol.kind.is_callable}
-    known = _known_names(rules, definitions.symbols, imports)
-    seen = set(definitions.name_starts)
+    known = _known_names(rules, definitions.symbols, imports.items)
+    seen = definitions.own_names | imports.binding_starts
     uses: list[Use] = []
     for role, matched in matches.of("reference"):
         capture, qualified = role.capture, "qualified" in role.settings
@@ -53,13 +57,11 @@ def _uses(
         kind = ReferenceKind.READ if constant else ReferenceKind(role.kind)
         for captures in matched:
             node = captures[capture][0]
-            full = text.of(node)
-            scope, name = split_qualified(full, rules, qualified=qualified)
-            start = node.start_byte if name == full else node.end_byte - len(name.encode())
+            scope, name, offset = split_qualified(text.of(node), rules, qualified=qualified)
+            start = node.start_byte + offset
             if start in seen:
                 continue
-            written = text.of(captures["receiver"][0]) if "receiver" in captures else scope
-            receiver = _receiver(written) if written else None
+            receiver = _receiver(text, captures["receiver"][0]) if "receiver" in captures else scope or None
             if not name or not (always or _leads_somewhere(rules, name, kind, receiver, known, callables, constant=constant)):
                 continue
             seen.add(start)
@@ -67,7 +69,8 @@ def _uses(
     return uses
 
 
-def _receiver(written: str) -> str:
+def _receiver(text: SourceText, node: Node) -> str:
+    written = text.slice(node.start_byte, min(node.end_byte, node.start_byte + _RECEIVER_BYTES))
     return written if written.isidentifier() else one_line(written, RECEIVER_LENGTH)
 
 
@@ -106,9 +109,11 @@ def _known_names(rules: ExtractionRules, symbols: list[Symbol], imports: tuple[I
     return known
 
 
-def _is_bound(name: str, symbol: int | None, definitions: Definitions) -> bool:
+def _is_bound(name: str, kind: ReferenceKind, symbol: int | None, definitions: Definitions) -> bool:
+    """Whether something around binds the name for itself: a callable any name, a type only its type parameters."""
     while symbol is not None:
-        if name in definitions.bound.get(symbol, ()):
+        around = definitions.symbols[symbol]
+        if name in definitions.bound.get(symbol, ()) and (kind is ReferenceKind.TYPE or around.kind.is_callable):
             return True
-        symbol = definitions.symbols[symbol].container
+        symbol = around.container
     return False

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from app.domain.code import EdgeClass, EdgeKind, Reference, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts, ResolvedEdge, identify
 from app.indexing.resolution.affected import Affected, affected_names, must_resolve
-from app.indexing.resolution.families import GO, JAVA, PHP, PYTHON, RUBY
+from app.indexing.resolution.families import GO, JAVA, JAVASCRIPT, PHP, PYTHON, RUBY
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.meaning import Meaning
 from app.indexing.resolution.names import Names
@@ -44,11 +44,12 @@ class _FileResolver:
         self._module = module
         self._index = index
         self._names = names
-        self._meanings: dict[tuple[int | None, str | None, str, bool], Meaning | None] = {}
+        self._known = index.names(module.family)
+        self._meanings: dict[tuple[int | None, str | None, str, ReferenceKind], Meaning | None] = {}
         self._receivers: dict[tuple[int | None, str], Meaning | None] = {}
 
     def edges(self) -> list[ResolvedEdge]:
-        found: set[ResolvedEdge] = set()
+        found: list[ResolvedEdge] = []
         reached: set[Module] = set()
         for ordinal, reference in enumerate(self._file.references):
             meaning = self._meaning(reference)
@@ -58,9 +59,9 @@ class _FileResolver:
                 reached.add(definition.module)
                 edge = self._edge(ordinal, reference, definition, meaning.certain)
                 if edge is not None:
-                    found.add(edge)
-        found.update(self._imports(reached))
-        found.update(self._overrides())
+                    found.append(edge)
+        found += set(self._imports(reached))
+        found += self._overrides()
         return sorted(found, key=_place)
 
     def _scope(self, enclosing: int | None) -> Definition | None:
@@ -68,10 +69,10 @@ class _FileResolver:
 
     def _meaning(self, reference: Reference) -> Meaning | None:
         name = reference.name
-        if not self._index.named(self._module.family, name) and name not in self._module.bindings and name != "new":
+        if name not in self._known and name not in self._module.bindings and name != "new":
             return None
         is_type = reference.kind in (ReferenceKind.TYPE, ReferenceKind.INHERIT)
-        key = (reference.enclosing, reference.receiver, name, is_type)
+        key = (reference.enclosing, reference.receiver, name, reference.kind)
         if key not in self._meanings:
             scope = self._scope(reference.enclosing)
             if is_type and scope is not None and reference.kind is ReferenceKind.INHERIT and scope.is_type:
@@ -83,11 +84,15 @@ class _FileResolver:
         return self._meanings[key]
 
     def _in_force(self, reference: Reference, meaning: Meaning) -> Sequence[Definition]:
-        """Of several definitions in the reference's own scope the latest before it, where a later one replaces the earlier."""
+        """Of a name's several definitions in one scope of this file the latest before the reference, where later ones replace earlier.
+
+        In JavaScript namesakes stand in different blocks or anonymous functions, of which no symbol tells: the nearest is meant.
+        """
         several = meaning.definitions
-        if len(several) < 2 or self._module.family not in (PYTHON, RUBY, PHP) or reference.receiver is not None:
+        family = self._module.family
+        if len(several) < 2 or reference.receiver is not None or family not in (PYTHON, RUBY, PHP, JAVASCRIPT):
             return several
-        scope = self._scope(reference.enclosing)
+        scope = several[0].container if family is JAVASCRIPT else self._scope(reference.enclosing)
         if any(d.module is not self._module or d.container is not scope for d in several):
             return several
         return [d for d in several if d.line <= reference.line][-1:] or several

@@ -9,7 +9,7 @@ from typing import Literal
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-_FOREIGN = ("uvicorn", "uvicorn.error", "uvicorn.access", "sqlalchemy", "asyncio", "alembic")
+_FOREIGN = ("uvicorn", "uvicorn.error", "uvicorn.access", "sqlalchemy", "asyncio", "alembic", "httpx2")
 
 
 def configure(level: Literal["debug", "info", "warning", "error"], log_format: Literal["json", "console"]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from app.domain.query import Modality
@@ -58,6 +58,8 @@ METRICS: Final = (
     MetricDefinition("fourfold_embeddings_total", "counter", ("outcome",), "Chunks embedded: computed, cached or failed."),
     MetricDefinition("fourfold_jobs_total", "counter", ("state",), "Index jobs that reached a state."),
 )
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series per counter that nobody asks for
 
 _Instrument = Counter | Gauge | Histogram
 _registry: Final = CollectorRegistry()

@@ -13,7 +13,8 @@ from functools import cache
 import re2
 
 from app.domain.query import Classification, Intent
-from app.search.intent_rules import IntentTables, OperandKind, Pattern, Rule, Scope, read_tables
+from app.search.intent_rules import IntentTables, OperandKind, Pattern, Rule, Scope
+from app.search.intent_tables import read_tables
 from app.search.operand import Naming, Operand, OperandReader
 
 # A question is short; what is longer is pasted text, which only the rules of scope "text" look at.
@@ -101,7 +102,7 @@ class Classifier:
         captured = query[excerpt.start + start : excerpt.start + end] if named else query[excerpt.start : excerpt.start + len(excerpt.text)]
         if rule.operand in (OperandKind.LITERAL, OperandKind.TEXT):
             literal = self._operands.literal(captured) if rule.operand is OperandKind.LITERAL else captured.strip()
-            return Classification(rule.intent, rule.confidence, rule.name, (literal,))
+            return Classification(rule.intent, rule.confidence, rule.name, (literal,)) if literal else None
         operand = self._operands.read(captured) if named else Operand(Naming.NOTHING)
         confidence = _confidence(rule, operand)
         if confidence is None:
@@ -145,11 +146,17 @@ def _stripped(excerpt: _Excerpt) -> _Excerpt:
 
 def _confidence(rule: Rule, operand: Operand) -> float | None:
     """How far the rule is to be trusted with such an operand; None when it does not apply to it."""
-    if operand.naming is Naming.PHRASE and rule.intent is not Intent.UNDERSTAND_CODE:
-        return rule.phrase
-    if operand.naming is Naming.WORD and rule.word is not None:
-        return rule.word
-    return rule.confidence
+    match operand.naming:
+        case Naming.PHRASE if rule.intent is not Intent.UNDERSTAND_CODE:
+            return rule.phrase
+        case Naming.NAME if operand.alone:
+            return rule.confidence
+        case Naming.WORD if not operand.alone:
+            return rule.word or rule.phrase or rule.confidence
+        case Naming.NAME | Naming.WORD:
+            return rule.word or rule.confidence
+        case _:
+            return rule.confidence
 
 
 @cache

@@ -71,8 +71,8 @@ def relevance(entries: Sequence[Entry], shown: Sequence[SearchResult], query: Re
 
 
 def absence(scope: Scope, lists: Mapping[Modality, RankedList], query: RetrievalQuery, *, partial: bool) -> Mapping[str, object] | None:
-    """For a literal or a named symbol without results: is it proven that there is none? None for questions in words."""
-    names_symbol = query.classification.intent is Intent.FIND_DEFINITION and query.classification.operands
+    """For a literal, a named symbol or a single word without results: is it proven that there is none? None for questions."""
+    names_symbol = query.terms.single or (query.classification.intent is Intent.FIND_DEFINITION and query.classification.operands)
     if query.literal is None and not names_symbol:
         return None
     searched = sum(snapshot.files for snapshot in scope.snapshots)

@@ -9,6 +9,8 @@ from enum import Enum, auto
 
 from app.search.intent_rules import Vocabulary
 
+# What is longer names no symbol.
+_LONGEST_OPERAND = 200
 _HAN = "\u3040-\u30ff\u3400-\u9fff"
 _TOKEN = re.compile(rf"[{_HAN}]+|[^\s{_HAN}，。？！；：、（）【】《》]+")
 _IS_HAN = re.compile(rf"[{_HAN}]")
@@ -30,6 +32,8 @@ _STRUCTURED = re.compile(
 )
 _JOINED = re.compile(r"[.#]?[^\W\d][\w$-]*[!?]?(?:(?:\.|::|\#|->|\\)[^\W\d][\w$-]*[!?]?)+")
 _PATH = re.compile(r"(?:\.{0,2}/)?(?:[\w.@-]+/)+[\w.-]*\.\w{1,8}|(?:\.{0,2}/)(?:[\w.@-]+/)*[\w.-]+|(?:[\w.@-]+/){2,}[\w.-]*|[\w@-]+/")
+# "JWT" may be a symbol and is as likely a term of the trade.
+_ACRONYM = re.compile(r"[A-Z]{2,5}")
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "f.eks", "bl.a", "dvs", "d.v.s", "a.k.a", "z.b", "p.ex", "vs"})
 
 
@@ -44,10 +48,14 @@ class Naming(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What was named; ``names`` are substrings of the text, most important first, and empty for a phrase or nothing."""
+    """What was named; ``names`` are substrings of the text, most important first, and empty for a phrase or nothing.
+
+    ``alone`` is false when other words stand beside the name.
+    """
 
     naming: Naming
     names: tuple[str, ...] = ()
+    alone: bool = True
 
 
 class OperandReader:
@@ -57,29 +65,32 @@ class OperandReader:
         self._vocabulary = vocabulary
         self._around = vocabulary.fillers | vocabulary.kinds | vocabulary.pointers
         self._han_around = sorted((word for word in self._around if _IS_HAN.match(word)), key=len, reverse=True)
+        self._han_pointers = [word for word in vocabulary.pointers if _IS_HAN.match(word)]
         self._quoted = re.compile("|".join(_quoted(opening, closing) for opening, closing in vocabulary.quotes) or r"(?!)")
 
     def read(self, text: str) -> Operand:
         """The symbol that ``text`` names. Quotes decide; else what is left without articles, kinds and places."""
+        if len(text) > _LONGEST_OPERAND:
+            return Operand(Naming.PHRASE)
         quoted = self.quoted(text)
         if quoted:
             return Operand(Naming.NAME, quoted)
-        tokens = self._tokens(text)
+        tokens, pointed = self._tokens(text)
         if not tokens:
-            return Operand(Naming.NOTHING)
+            return Operand(Naming.NOTHING if pointed else Naming.PHRASE)
         head = self._before_place(tokens)
-        if len(head) == 1:
-            if _IS_HAN.match(head[0]):
-                return Operand(Naming.PHRASE)
-            return Operand(self._naming(head[0]), _distinct([head[0], *self._structured(tokens[len(head) :])]))
+        if not head:
+            return Operand(Naming.PHRASE)
+        if len(head) == 1 and not _IS_HAN.match(head[0]):
+            return Operand(self._naming(head[0]), _distinct([head[0], *self._structured(tokens[1:])]), alone=not self._is_thing(text))
         if len(head) == 3 and head[1].lower() in self._vocabulary.conjunctions:
             return Operand(self._naming(head[0]), (head[0], head[2]))
         structured = self._structured(tokens)
         if structured:
-            return Operand(Naming.NAME, structured)
+            return Operand(Naming.NAME, structured, alone=False)
         latin = [token for token in head if not _IS_HAN.match(token)]
-        if len(latin) == 1 and len(head) > len(latin):
-            return Operand(self._naming(latin[0]), (latin[0],))
+        if len(latin) == 1 and len(head) > 1:
+            return Operand(self._naming(latin[0]), (latin[0],), alone=False)
         return Operand(Naming.PHRASE)
 
     def literal(self, text: str) -> str:
@@ -100,13 +111,28 @@ class OperandReader:
             found.append(content.removesuffix("()") if content.count("(") == 1 else content)
         return _distinct([content for content in found if content])
 
-    def _tokens(self, text: str) -> list[str]:
-        tokens = [token for token in (self._bare(token) for token in _split(text)) if token]
-        while tokens and tokens[0].lower() in self._around:
+    def _tokens(self, text: str) -> tuple[list[str], bool]:
+        """The tokens without the words around an operand; the flag tells that only a pointer ("this function") was left."""
+        vocabulary = self._vocabulary
+        split = _split(text)
+        pointed = any(token.lower() in vocabulary.pointers or self._points(token) for token in split)
+        tokens = [token for token in (self._bare(token) for token in split) if token]
+        many = len(split) > 1
+        while len(tokens) > 1 and tokens[0].lower() in self._around:
             tokens.pop(0)
-        while tokens and tokens[-1].lower() in self._around:
+        while len(tokens) > 1 and tokens[-1] in self._around:
             tokens.pop()
-        return tokens
+        if len(tokens) == 1 and (tokens[0].lower() in vocabulary.pointers or (many and tokens[0] in self._around)):
+            tokens.pop()
+        return tokens, pointed
+
+    def _is_thing(self, text: str) -> bool:
+        """Whether an article without a kind stands before the word: "the paper" is a thing, "the paper class" a symbol."""
+        words = [token.lower() for token in _split(text)]
+        return words[0] in self._vocabulary.fillers and not self._vocabulary.kinds.intersection(words)
+
+    def _points(self, token: str) -> bool:
+        return bool(_IS_HAN.match(token)) and any(word in token for word in self._han_pointers)
 
     def _bare(self, token: str) -> str:
         """A run of Han characters without the words around an operand; any other token as it is."""
@@ -124,12 +150,12 @@ class OperandReader:
 
     def _before_place(self, tokens: Sequence[str]) -> Sequence[str]:
         for index, token in enumerate(tokens):
-            if index and token.lower() in self._vocabulary.places:
+            if token.lower() in self._vocabulary.places and len(tokens) > 1:
                 return tokens[:index]
         return tokens
 
     def _naming(self, token: str) -> Naming:
-        named = looks_named(token) and token.lower() not in self._vocabulary.proper_nouns
+        named = looks_named(token) and not _ACRONYM.fullmatch(token) and token.lower() not in self._vocabulary.proper_nouns
         return Naming.NAME if named else Naming.WORD
 
     def _structured(self, tokens: Sequence[str]) -> tuple[str, ...]:

@@ -107,7 +107,8 @@ class SearchService:
         return RetrievalQuery(
             text=parsed.text,
             classification=classification,
-            terms=query_terms(parsed.text, [snapshot.repository for snapshot in scope.snapshots], self._stop_words),
+            # "find the string X" says what to do and X what to look for, also when the fusion has to look for related words.
+            terms=query_terms(literal or parsed.text, [snapshot.repository for snapshot in scope.snapshots], self._stop_words),
             filters=parsed.filters,
             scope=scope,
             limit=min(at.depth, self._profiles.depth_factor * 100) if at else depth,

@@ -9,13 +9,18 @@ from app.domain.ranking import ChunkText, FileKey, SymbolSummary
 from app.domain.symbol_id import format_id
 from app.storage.pool import Pool
 
+# Lateral: joined flat, the planner pairs every wanted chunk with the whole centrality table.
 CENTRALITIES = """
-    SELECT wanted.repository_id, wanted.chunk_id, max(c.value) AS centrality
+    SELECT wanted.repository_id, wanted.chunk_id, best.centrality
     FROM unnest($1::int[], $2::int[], $3::int[], $4::int[]) AS wanted(repository_id, chunk_id, branch_id, generation)
-    JOIN symbol s ON s.repository_id = wanted.repository_id AND s.chunk_id = wanted.chunk_id
-    JOIN centrality c ON c.repository_id = s.repository_id AND c.branch_id = wanted.branch_id AND c.symbol_id = s.symbol_id
-        AND c.from_gen <= wanted.generation AND c.to_gen > wanted.generation
-    GROUP BY 1, 2
+    CROSS JOIN LATERAL (
+        SELECT max(c.value) AS centrality
+        FROM symbol s
+        JOIN centrality c ON c.repository_id = s.repository_id AND c.branch_id = wanted.branch_id AND c.symbol_id = s.symbol_id
+            AND c.from_gen <= wanted.generation AND c.to_gen > wanted.generation
+        WHERE s.repository_id = wanted.repository_id AND s.chunk_id = wanted.chunk_id
+    ) best
+    WHERE best.centrality IS NOT NULL
 """
 
 # The definition a chunk shows: the outermost type or callable that starts in it, else the innermost that encloses it.

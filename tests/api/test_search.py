@@ -29,8 +29,8 @@ def test_answer_has_the_documented_shape(client: TestClient) -> None:
         "fallback_from": None,
         "rescored": False,
         "preset": "balanced",
-        "modalities": [{"name": "graph", "weight": 0.5, "hits": 0, "took_ms": 0.0}],
-        "degraded": [{"modality": "semantic", "reason": "deadline exceeded"}],
+        "modalities": [{"name": "graph", "weight": 0.5, "hits": 7, "took_ms": 2.1}],
+        "degraded": [{"modality": "semantic", "reason": "store_unavailable"}],
     }
     (hit,) = body["results"]
     assert hit["symbol"] == {

@@ -103,7 +103,7 @@ class MemorySearch:
 
     def classify(self, request: SearchRequest) -> Routing:
         classification = Classification(Intent.FIND_REFERENCES, 0.9, "who_calls", ("parse_config",))
-        return Routing(classification, Strategy.DIRECT, request.preset, (ModalityRun(Modality.GRAPH, 0.5, 0, 0.0),))
+        return Routing(classification, Strategy.DIRECT, request.preset, (ModalityRun(Modality.GRAPH, 0.5, 7, 2.1),))
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         self.asked.append(request)
@@ -149,7 +149,7 @@ def result() -> SearchResult:
 
 
 def answer(request: SearchRequest, routing: Routing, scope: Scope, found: tuple[SearchResult, ...]) -> SearchAnswer:
-    degraded = (Degradation(Modality.SEMANTIC, "deadline exceeded"),)
+    degraded = (Degradation(Modality.SEMANTIC, "store_unavailable"),)
     return SearchAnswer(
         query=request.query,
         text=request.query,

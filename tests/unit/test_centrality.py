@@ -20,7 +20,7 @@ def ranked(pairs: list[tuple[int, int]], **limits: float) -> dict[int, float]:
 
 
 def oracle(pairs: list[tuple[int, int]]) -> dict[int, float]:
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[int] = nx.DiGraph()
     for source, target in pairs:
         count = graph.edges[source, target]["count"] + 1 if graph.has_edge(source, target) else 1
         graph.add_edge(source, target, count=count, weight=math.sqrt(count))

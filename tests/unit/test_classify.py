@@ -148,7 +148,9 @@ def test_stop_words_are_lower_case_and_of_every_language() -> None:
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.one_of(st.text(st.characters(), max_size=300), st.text("wholas 'cdefiu()\"«»`的谁调用在哪里\n:;{}=_.#/ØÅ\ud800\x00", max_size=120)))
+@given(
+    st.one_of(st.text(st.characters(), max_size=300), st.text("wholas 'cdefiu()\"«»`的谁调用在哪里\n:;{}=_.#/ØÅ\ud800\x00", max_size=120))
+)
 @example("who calls \ud800")
 @example("\x00" * 10_000)
 @example("«" * 10_000)

@@ -7,7 +7,7 @@ import pytest
 from app.domain.errors import ConfigurationError
 from app.domain.query import Intent
 from app.search.classify import FALLBACK, Classifier
-from app.search.intent_rules import parse_tables, read_tables
+from app.search.intent_tables import parse_tables, read_tables
 
 RULE = """
 [[rule]]

@@ -335,7 +335,8 @@ async def test_absence_is_not_proven_by_a_degraded_answer() -> None:
 
 
 async def test_absence_is_not_claimed_for_questions_in_words() -> None:
-    assert (await Fixture(UNDERSTAND).search()).absence is None
+    assert (await Fixture(UNDERSTAND).search("two words")).absence is None
+    assert (await Fixture(UNDERSTAND).search("oneword")).absence is not None
 
 
 async def test_relevance_comes_from_evidence() -> None:

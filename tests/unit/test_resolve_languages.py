@@ -1,6 +1,8 @@
 """The rules of each family of languages: packages, namespaces, barrels, includes, and types that are written in several places."""
 
-from tests.unit.resolve_cases import Graph
+from app.domain.code import EdgeKind
+from app.indexing.resolve import DefinitionIndex, resolve_file
+from tests.unit.resolve_cases import Graph, facts
 
 # JavaScript and TypeScript
 
@@ -278,3 +280,19 @@ def test_ruby_requires_constants_and_own_methods() -> None:
     assert graph.out("lib/app.rb:App.run") == {"lib/store.rb:Store.open": "exact", "lib/store.rb:Store.put": "exact"}
     assert graph.out("lib/app.rb:App.run", "instantiates") == {"lib/store.rb:Store": "exact"}
     assert graph.out("far.rb:Far.run") == {"lib/store.rb:Store.open": "likely"}
+
+
+# Blocks that are no symbols
+
+
+def test_namesakes_in_anonymous_functions_are_told_apart_by_nearness() -> None:
+    source = """
+    describe('a', () => { function setup() {}
+      it('x', () => { setup() }) })
+    describe('b', () => { function setup() {}
+      it('y', () => { setup() }) })
+    """
+    files = facts({"a.test.js": source})
+    lines = dict(zip(files[0].symbol_ids, (symbol.name_line for symbol in files[0].symbols), strict=True))
+    calls = {(edge.line, lines[edge.target]) for edge in resolve_file(files[0], DefinitionIndex(files)) if edge.kind is EdgeKind.CALLS}
+    assert calls == {(3, 2), (5, 4)}

@@ -37,7 +37,7 @@ SOURCES = {
     "y.h": "int dial(void);\n",
     "y.c": "int dial(void) { return 1; }\n",
 }
-VARIANTS = {
+VARIANTS: dict[str, list[str | None]] = {
     "pkg/__init__.py": ["", "from .base import *\nfrom .base import Base as Round\n", "from .shapes import Circle as Round\n"],
     "pkg/shapes.py": ["class Circle:\n    def area(self): pass\n", "from .base import Base\nclass Circle(Base): pass\n", None],
     "pkg/base.py": ["class Base:\n    def area(self): pass\n", "class Root:\n    def scale_by_unit(self): pass\nclass Base(Root): pass\n"],

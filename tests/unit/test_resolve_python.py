@@ -268,3 +268,27 @@ def test_the_latest_definition_before_the_call_is_meant() -> None:
 def test_calls_at_the_top_level_start_at_the_module() -> None:
     graph = Graph({"a.py": "def f(): pass\n\nf()\n"})
     assert graph.out("a.py") == {"a.py:f": "exact"}
+
+
+def test_a_parameter_of_a_librarys_type_has_none_of_our_methods() -> None:
+    graph = Graph(
+        {
+            "a.py": "class Results:\n    def get_everything(self): pass\n",
+            "b.py": """
+            from lib import Request
+
+            def f(request: Request):
+                request.get_everything()
+
+            def g():
+                Unknown().get_everything()
+            """,
+        }
+    )
+    assert graph.out("b.py:f") == {}
+    assert graph.out("b.py:g") == {}
+
+
+def test_a_tests_double_is_not_called_from_the_source() -> None:
+    graph = Graph({"tests/test_a.py": "class Fake:\n    def fetch_rows(self): pass\n", "src/a.py": "def f(x):\n    x.fetch_rows()\n"})
+    assert graph.out("src/a.py:f") == {}

@@ -51,9 +51,7 @@ PYTHON = Family("python", self_names=frozenset({"self"}), self_types=frozenset({
 JAVASCRIPT = Family("javascript")
 GO = Family("go", Package.DIRECTORY, Openness.DIRECTORY, self_names=frozenset(), super_names=frozenset())
 JAVA = Family("java", Package.DIRECTORY, bare_members=True)
-CSHARP = Family(
-    "csharp", Package.NAMESPACE, Openness.ANYWHERE, bare_members=True, global_kinds=_EVERY_TYPE, super_names=frozenset({"base"})
-)
+CSHARP = Family("csharp", Package.NAMESPACE, Openness.ANYWHERE, bare_members=True, super_names=frozenset({"base"}))
 PHP = Family(
     "php",
     Package.NAMESPACE,

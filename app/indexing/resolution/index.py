@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from app.domain.code import Import, Reference, ReferenceKind, SymbolKind
@@ -84,6 +84,7 @@ class DefinitionIndex:
         self._by_namespace: dict[tuple[str, str], list[Module]] = defaultdict(list)
         self._namespaces: set[tuple[str, str]] = set()
         self._families: set[str] = set()
+        self._names: dict[str, set[str]] = {}
         self._members: dict[str, set[str]] | None = None
         self._sorted = True
         for file in files:
@@ -107,7 +108,15 @@ class DefinitionIndex:
             self._by_name[family, definition.name].append(definition)
             self._by_full[family, definition.full].append(definition)
         self._sorted = False
+        self._names.clear()
         self._members = None
+
+    def names(self, family: Family) -> Set[str]:
+        """All names that the family defines."""
+        known = self._names.get(family.name)
+        if known is None:
+            known = self._names[family.name] = {name for of, name in self._by_name if of == family.name}
+        return known
 
     def named(self, family: Family, name: str) -> Sequence[Definition]:
         """All definitions of a name, in the order of path and position."""

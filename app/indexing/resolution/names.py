@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from app.domain.code import SymbolKind
-from app.indexing.resolution.families import CSHARP, PHP, PYTHON, RUBY, RUST, C, Openness, Package
+from app.indexing.resolution.families import CSHARP, PHP, PYTHON, RUBY, RUST, C, Package
 from app.indexing.resolution.imports import ImportedNames
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
-from app.indexing.resolution.meaning import OPAQUE, Meaning, Segment, meaning_of, segments
+from app.indexing.resolution.inheritance import Inheritance
+from app.indexing.resolution.meaning import EXTERNAL, OPAQUE, Meaning, Segment, meaning_of, segments
 from app.indexing.resolution.signatures import parameters, return_type, value_type
 
 _DEEPEST = 12  # links of type inference: a field of a field of a call; also the end of definitions that refer to each other
@@ -19,9 +20,8 @@ class Names:
 
     def __init__(self, index: DefinitionIndex) -> None:
         self.index = index
-        self.imports = ImportedNames(index, self._member_of_type)
-        self._bases: dict[int, tuple[Definition, ...]] = {}
-        self._lines: dict[int, tuple[Definition, ...]] = {}
+        self.inheritance = Inheritance(index, self.type_named)
+        self.imports = ImportedNames(index, self.inheritance.member)
         self._parameters: dict[int, dict[str, str | None]] = {}
 
     # Bare names
@@ -76,10 +76,16 @@ class Names:
                 found = meaning_of(self.index.qualified(family, f"{enclosing}.{name}"))
                 if found is not None:
                     return found
+            if family is CSHARP or family is PHP:
+                return self._in_root_namespace(module, name, types=family is CSHARP or not namespace)
         if family is RUST:
             below = self.imports.locator.submodule(module, name)
             return Meaning(modules=tuple(below)) if below else None
         return None
+
+    def _in_root_namespace(self, module: Module, name: str, *, types: bool) -> Meaning | None:
+        """C# sees all of the root namespace from everywhere; PHP its functions and constants, and its types from there only."""
+        return meaning_of([d for d in self.index.qualified(module.family, name) if not d.namespace and (types or not d.is_type)])
 
     def _everywhere(self, module: Module, name: str) -> Meaning | None:
         """A definition of a kind that the family's linker or loader makes visible to all, when there is one such."""
@@ -118,7 +124,7 @@ class Names:
             return self._in_namespace(meaning.namespace, name, meaning)
         for definition in meaning.definitions:
             if definition.is_type:
-                found = self._member_of_type(definition, name, above=meaning.above)
+                found = self.inheritance.member(definition, name, above=meaning.above)
             else:
                 value = self.object_of(definition, depth)
                 found = self.member(value, name, depth + 1) if value is not None and depth < _DEEPEST else None
@@ -135,78 +141,6 @@ class Names:
             if self.index.is_namespace(family, full):
                 return Meaning(namespace=full)
         return None
-
-    def _member_of_type(self, definition: Definition, name: str, *, above: bool = False) -> Meaning | None:
-        line = self.line_of_descent(definition)
-        for ancestor in line[1:] if above else line:
-            found = meaning_of(self._own_members(ancestor, name))
-            if found is not None:
-                return found
-        return None
-
-    def _own_members(self, owner: Definition, name: str) -> Sequence[Definition]:
-        local = f"{owner.local}.{name}"
-        family = owner.module.family
-        here = owner.module.by_local.get(local, [])
-        if family.openness is Openness.FILE or (here and family is not C):
-            return here
-        if family.openness is Openness.DIRECTORY:
-            modules = self.index.in_directory(family, owner.module.directory)
-            return [d for module in modules for d in module.by_local.get(local, ())]
-        elsewhere = self.index.qualified(family, f"{owner.full}.{name}")
-        if family is not RUST or not elsewhere:
-            return elsewhere
-        namesakes = [d for d in self.index.qualified(family, owner.full) if d.is_type and d.kind is not SymbolKind.IMPL]
-        return elsewhere if len(namesakes) == 1 else ()
-
-    # Inheritance
-
-    def line_of_descent(self, definition: Definition) -> tuple[Definition, ...]:
-        """A type and its ancestors inside the repository, in the order in which members are looked for.
-
-        Depth first; of a type met twice the last place counts, which agrees with C3 but for rare lattices.
-        """
-        known = self._lines.get(definition.id)
-        if known is not None:
-            return known
-        order: list[Definition] = []
-        self._descend(definition, (), order)
-        seen: set[int] = set()
-        kept = [d for d in reversed(order) if not (d.id in seen or seen.add(d.id))]  # type: ignore[func-returns-value]
-        line = self._lines[definition.id] = tuple(reversed(kept))
-        return line
-
-    def _descend(self, definition: Definition, path: tuple[int, ...], order: list[Definition]) -> None:
-        if definition.id in path or len(order) > 200:
-            return
-        order.append(definition)
-        for base in self.bases(definition):
-            self._descend(base, (*path, definition.id), order)
-
-    def bases(self, definition: Definition) -> tuple[Definition, ...]:
-        """The direct base types, interfaces and traits that are in the repository, in the order of the source."""
-        known = self._bases.get(definition.id)
-        if known is not None:
-            return known
-        self._bases[definition.id] = ()
-        found: list[Definition] = []
-        for part in self._parts_of(definition):
-            for reference in part.module.bases.get(part.ordinal, ()):
-                written = f"{reference.receiver}.{reference.name}" if reference.receiver else reference.name
-                meaning = self.type_named(part.module, part.container, written)
-                found += [t for t in meaning.types if t is not definition and t not in found] if meaning else []
-        self._bases[definition.id] = tuple(found)
-        return self._bases[definition.id]
-
-    def _parts_of(self, definition: Definition) -> Iterable[Definition]:
-        """The pieces that can each name bases: ``impl`` blocks, partial classes."""
-        family = definition.module.family
-        if family.openness is not Openness.ANYWHERE:
-            return (definition,)
-        pieces = [d for d in self.index.qualified(family, definition.full) if d.is_type]
-        if family is RUST:
-            pieces = [d for d in pieces if d.module is definition.module] or [definition]
-        return pieces
 
     # Types of objects
 
@@ -231,23 +165,29 @@ class Names:
 
     def type_named(self, module: Module, scope: Definition | None, written: str, depth: int = 0) -> Meaning | None:
         """The type that a dotted name in the source means."""
+        found = self._named(module, scope, written, depth)
+        return Meaning(found.types, certain=found.certain) if found is not None and found.types else None
+
+    def _named(self, module: Module, scope: Definition | None, written: str, depth: int) -> Meaning | None:
         links = segments(written)
         if links is None or depth > _DEEPEST:
-            return None
+            return OPAQUE
         found, used = self._start(module, scope, links, is_type=True)
         for link in links[used:]:
             found = self.member(found, link.name, depth + 1) if found is not None else None
-        return Meaning(found.types, certain=found.certain) if found is not None and found.types else None
+        return found
 
     def object_of_type(self, module: Module, scope: Definition | None, written: str | None, depth: int = 0) -> Meaning:
-        """An object of a declared type; OPAQUE when the type is unknown."""
+        """An object of a declared type; OPAQUE when none is declared, EXTERNAL when it is none of the repository's types."""
         if written is None:
             return OPAQUE
         if written in ("Self", "self", "static", "this"):
             owner = self.own_type(module, scope)
             return Meaning((owner,), instance=True, certain=False) if owner else OPAQUE
-        found = self.type_named(module, scope, written, depth)
-        return Meaning(found.types, instance=True, certain=False) if found else OPAQUE
+        found = self._named(module, scope, written, depth)
+        if found is None or found is EXTERNAL:
+            return EXTERNAL
+        return Meaning(found.types, instance=True, certain=False) if found.types else OPAQUE
 
     def object_of(self, definition: Definition, depth: int = 0) -> Meaning | None:
         """What a variable, field or property holds, by its declaration or the constructor it is given."""
@@ -292,8 +232,8 @@ class Names:
         if links is None or depth > _DEEPEST:
             return None
         found, used = self._start(module, scope, links)
-        if found is None:
-            return None
+        if found is None:  # what is called, or named like a type, is no variable: it is defined outside of the repository
+            return EXTERNAL if links[0].called or links[0].name[0].isupper() else None
         if links[used - 1].called and not found.above:
             found = self.called(found, depth)
         for link in links[used:]:

@@ -87,5 +87,6 @@
   (initializer_pair value: (pointer_expression argument: (identifier) @reference.read))
   (return_statement (identifier) @reference.read)
   (binary_expression (identifier) @reference.read)
+  (array_declarator size: (identifier) @reference.read)
   (case_statement value: (identifier) @reference.read)
 ]

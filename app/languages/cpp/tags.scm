@@ -58,9 +58,8 @@
 (base_class_clause [
   (type_identifier) @reference.inherit
   (template_type name: (type_identifier) @reference.inherit)
-  (qualified_identifier scope: (_) @receiver name: (type_identifier) @reference.inherit)
-  (qualified_identifier scope: (_) @receiver name: (template_type name: (type_identifier) @reference.inherit))
 ])
+(base_class_clause (qualified_identifier) @reference.inherit (#set! qualified))
 
 (call_expression function: (qualified_identifier) @reference.call (#set! qualified))
 (call_expression function: (template_function name: (identifier) @reference.call))
@@ -68,13 +67,19 @@
 (new_expression type: [
   (type_identifier) @reference.call
   (template_type name: (type_identifier) @reference.call)
-  (qualified_identifier scope: (_) @receiver name: (type_identifier) @reference.call)
 ])
 (compound_literal_expression type: [
   (type_identifier) @reference.call
   (template_type name: (type_identifier) @reference.call)
-  (qualified_identifier scope: (_) @receiver name: (type_identifier) @reference.call)
 ])
 
+(new_expression type: (qualified_identifier) @reference.call (#set! qualified))
+(compound_literal_expression type: (qualified_identifier) @reference.call (#set! qualified))
+
+((qualified_identifier name: (qualified_identifier name: (qualified_identifier name: [(type_identifier) (template_type)]))) @reference.type
+  (#set! qualified))
+((qualified_identifier name: (qualified_identifier name: [(type_identifier) (template_type)])) @reference.type (#set! qualified))
 (qualified_identifier scope: (_) @receiver name: (type_identifier) @reference.type)
 (qualified_identifier scope: (_) @receiver name: (template_type name: (type_identifier) @reference.type))
+
+(optional_parameter_declaration default_value: (identifier) @reference.read)

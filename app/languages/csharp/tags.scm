@@ -4,6 +4,7 @@
 (file_scoped_namespace_declaration name: (_) @name (#set! exported) (#set! extends)) @definition.namespace
 (class_declaration name: (identifier) @name) @definition.class
 (record_declaration name: (identifier) @name) @definition.class
+(record_declaration (parameter_list (parameter name: (identifier) @name) @definition.property) (#set! exported))
 (struct_declaration name: (identifier) @name) @definition.struct
 (interface_declaration name: (identifier) @name) @definition.interface
 (enum_declaration name: (identifier) @name) @definition.enum

@@ -56,6 +56,8 @@
 (export_statement) @export
 (export_statement !source (export_clause (export_specifier name: (identifier) @exported)))
 (export_statement value: (identifier) @exported)
+(export_statement declaration: (class_declaration name: (_) @exported))
+(export_statement declaration: (function_declaration name: (_) @exported))
 ((assignment_expression left: (member_expression) @_exports right: (object) @export) (#eq? @_exports "module.exports"))
 ((assignment_expression left: (member_expression) @_exports right: (identifier) @exported) (#eq? @_exports "module.exports"))
 ((assignment_expression left: (member_expression) @_exports right: (object (shorthand_property_identifier) @exported))

@@ -27,6 +27,10 @@
 (parameter_declaration name: (identifier) @local)
 (variadic_parameter_declaration name: (identifier) @local)
 (type_parameter_declaration name: (identifier) @local)
+(method_declaration receiver: (parameter_list (parameter_declaration type: [
+  (generic_type type_arguments: (type_arguments (type_elem (type_identifier) @local)))
+  (pointer_type (generic_type type_arguments: (type_arguments (type_elem (type_identifier) @local))))
+])))
 (short_var_declaration left: (expression_list (identifier) @local))
 (range_clause left: (expression_list (identifier) @local))
 (receive_statement left: (expression_list (identifier) @local))

@@ -2,6 +2,7 @@
 
 (class_declaration name: (identifier) @name) @definition.class
 (record_declaration name: (identifier) @name) @definition.class
+(record_declaration parameters: (formal_parameters (formal_parameter name: (identifier) @name) @definition.field) (#set! exported))
 (interface_declaration name: (identifier) @name) @definition.interface
 (annotation_type_declaration name: (identifier) @name) @definition.interface
 (enum_declaration name: (identifier) @name) @definition.enum

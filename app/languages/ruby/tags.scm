@@ -10,6 +10,9 @@
   (#any-of? @_attribute "attr_accessor" "attr_reader" "attr_writer"))
 ((call method: (identifier) @_define arguments: (argument_list . (simple_symbol) @name)) @definition.function
   (#eq? @_define "define_method"))
+(alias name: (_) @name) @definition.function
+((call method: (identifier) @_alias arguments: (argument_list . (simple_symbol) @name)) @definition.function
+  (#eq? @_alias "alias_method"))
 ((assignment left: (constant) @name right: (call receiver: (constant) @_maker method: (identifier) @_new)) @definition.class
   (#any-of? @_maker "Struct" "Class" "Data") (#any-of? @_new "new" "define"))
 ((assignment left: (constant) @name right: (call receiver: (constant) @_maker method: (identifier) @_new)) @definition.module

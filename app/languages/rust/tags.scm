@@ -64,7 +64,9 @@
   (generic_type type: (type_identifier) @reference.inherit)
   (scoped_type_identifier path: (_) @receiver name: (type_identifier) @reference.inherit)
 ]))
-((attribute (identifier) @_derive arguments: (token_tree (identifier) @reference.inherit)) (#eq? @_derive "derive"))
+((attribute (identifier) @_derive arguments: (token_tree (identifier) @receiver . "::" . (identifier) @reference.inherit))
+  (#eq? @_derive "derive"))
+((attribute (identifier) @_derive arguments: (token_tree (identifier) @reference.inherit . ["," ")"])) (#eq? @_derive "derive"))
 
 (attribute . (identifier) @reference.decorate)
 (attribute . (scoped_identifier path: (_) @receiver name: (identifier) @reference.decorate))

@@ -11,9 +11,11 @@
 (method_signature name: [(property_identifier) (private_property_identifier)] @name) @definition.method
 (abstract_method_signature name: [(property_identifier) (private_property_identifier)] @name) @definition.method
 (interface_body (property_signature name: (property_identifier) @name) @definition.field)
+(type_alias_declaration value: (object_type (property_signature name: (property_identifier) @name) @definition.field))
 (public_field_definition
   name: [(property_identifier) (private_property_identifier)] @name
   value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @definition.method
+(required_parameter (accessibility_modifier) pattern: (identifier) @name (#set! member)) @definition.field
 (public_field_definition name: [(property_identifier) (private_property_identifier)] @name) @definition.field
 
 (required_parameter pattern: (identifier) @local)

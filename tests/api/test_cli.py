@@ -1,0 +1,216 @@
+"""The command line on a real store."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.cli.first_run import example_questions
+from app.cli.printing import safe
+from app.domain.ranking import SymbolSummary
+from app.http.serve import bind
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A small program whose names nothing else has."""
+    path = tmp_path / "weather"
+    (path / "src").mkdir(parents=True)
+    (path / "src" / "station.py").write_text(
+        "class Barometer:\n    def read_pressure(self) -> float:\n        return 1013.25\n\n\n"
+        "def forecast(barometer: Barometer) -> str:\n    return 'rain' if barometer.read_pressure() < 1000 else 'sun'\n"
+    )
+    (path / "src" / "main.py").write_text(
+        "from station import Barometer, forecast\n\n\ndef main() -> None:\n    print(forecast(Barometer()))\n"
+    )
+    (path / "notes.md").write_text("# Weather\n\nThe \x1b[31mforecast\x1b[0m is rough.\n")
+    (path / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\0")
+    return path
+
+
+@pytest.fixture
+def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
+    return os.environ | {"DATABASE_URL": database_url, "FOURFOLD_EMBEDDER": "none", "TMPDIR": str(tmp_path), "COLUMNS": "120"}
+
+
+@pytest.fixture
+def run(environment: dict[str, str], tmp_path: Path) -> Run:
+    def fourfold(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-P", "-m", "app", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment | changes, cwd=tmp_path)
+
+    return fourfold
+
+
+def test_from_a_directory_to_an_answer(run: Run, project: Path) -> None:
+    assert run("repositories").stdout.startswith("No repositories yet")
+
+    indexed = run("index", str(project))
+    assert indexed.returncode == 0, indexed.stderr
+    assert re.search(r"weather: 3 files indexed in \d+\.\d s, 1 skipped", indexed.stdout)
+    assert "binary 1" in indexed.stdout
+    again = run("index", str(project), "--name", "weather", "--include", "src/**")
+    assert "weather: 2 files indexed" in again.stdout, again.stderr
+
+    assert "weather" in run("repositories").stdout
+    (stored,) = json.loads(run("repositories", "--json").stdout)["repositories"]
+    assert (stored["name"], stored["include"], stored["coverage"]["files"]) == ("weather", ["src/**"], 2)
+
+    found = run("search", "who calls forecast", "--repo", "weather")
+    assert found.returncode == 0, found.stderr
+    assert "1. src/main.py" in found.stdout
+    answer = json.loads(run("search", "where is Barometer defined", "--json", "--limit", "1").stdout)
+    assert answer["results"][0]["path"] == "src/station.py"
+    assert answer["routing"]["intent"] == "find_definition"
+    assert "Nothing found" in run("search", '"no such string anywhere"').stdout
+    assert '"centrality"' in run("search", "how does the forecast work", "--explain").stdout
+
+
+def test_the_terminal_is_safe(run: Run, project: Path) -> None:
+    assert run("index", str(project)).returncode == 0
+    shown = run("search", "rough", "--modality", "text")
+    assert "\\x1b[31mforecast" in shown.stdout
+    assert "\x1b" not in shown.stdout
+
+
+def test_no_wait_only_queues(run: Run, project: Path) -> None:
+    queued = run("index", str(project), "--no-wait")
+    assert re.fullmatch(r"job [0-9a-f-]{36} is queued; .*\n", queued.stdout), queued.stderr
+
+
+def test_classify(run: Run) -> None:
+    assert "find_references" in run("classify", "who calls forecast").stdout
+    assert json.loads(run("classify", "who calls forecast", "--json").stdout)["operands"] == ["forecast"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("search", ""), "the query is empty"),
+        (("search", "x" * 10_001), "the query is longer than 10,000 characters"),
+        (("search", "a\udc80b"), "the query contains half of a surrogate pair"),
+        (("search", "x", "--repo", "nope"), "there is no repository named 'nope'"),
+        (("index", "/no/such/directory"), "/no/such/directory is no directory"),
+        (("index", "/", "--name", "-"), "'-' is no repository name"),
+        (("serve", "--index", "/no/such/directory"), "/no/such/directory is no directory"),
+        (("serve", "--host", "no-such-host.invalid"), "cannot resolve the host"),
+    ],
+)
+def test_an_error_is_one_line(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    ran = run(*arguments)
+    assert ran.returncode == 1
+    assert ran.stdout == ""
+    (line,) = [line for line in ran.stderr.splitlines() if not line.startswith("Fourfold ")]
+    assert line.startswith(f"fourfold: {message}")
+
+
+def test_debug_shows_where(run: Run) -> None:
+    assert "Traceback" in run("--debug", "search", "").stderr
+
+
+@pytest.mark.parametrize("arguments", [("search", "x", "--preset", "fast"), ("search", "x", "--limit", "101"), ("search",), ("fly",)])
+def test_a_wrong_call_is_a_usage_error(run: Run, arguments: tuple[str, ...]) -> None:
+    ran = run(*arguments)
+    assert ran.returncode == 2
+    assert "Usage:" in ran.stderr
+
+
+def test_wrong_settings_are_named(run: Run) -> None:
+    ran = run("repositories", FOURFOLD_PORT="high")
+    assert (ran.returncode, "FOURFOLD_PORT" in ran.stderr, "Traceback" in ran.stderr) == (1, True, False)
+
+
+def test_version_and_help(run: Run) -> None:
+    assert re.fullmatch(r"fourfold \d+\.\d+\.\d+\n", run("--version").stdout)
+    commands = ("serve", "worker", "migrate", "index", "search", "classify", "repositories", "openapi", "doctor")
+    overview = run("--help").stdout
+    assert all(command in overview for command in commands)
+
+
+def test_migrate_an_empty_database(run: Run, empty_database_url: str) -> None:
+    for _ in range(2):
+        ran = run("migrate", DATABASE_URL=empty_database_url)
+        assert ran.stdout.startswith("The schema is at "), ran.stderr
+
+
+def test_openapi(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "openapi.json").write_text(run("openapi").stdout, "utf-8")
+    assert run("openapi", "--check", "openapi.json").returncode == 0
+    (tmp_path / "openapi.json").write_text("{}")
+    drifted = run("openapi", "--check", "openapi.json")
+    assert (drifted.returncode, "out of date" in drifted.stderr) == (1, True)
+
+
+def test_doctor(run: Run) -> None:
+    well = run("doctor")
+    assert well.returncode == 0, well.stdout
+    names = {item["name"] for item in json.loads(run("doctor", "--json").stdout)}
+    assert {"python", "settings", "disk", "grammars", "store", "schema", "embedder", "extension vector"} <= names
+    ill = run("doctor", DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
+    assert (ill.returncode, "FAIL service" in ill.stdout) == (1, True)
+    assert "FAIL settings" in run("doctor", FOURFOLD_PORT="high").stdout
+
+
+def test_serve_indexes_answers_and_stops(environment: dict[str, str], project: Path, tmp_path: Path) -> None:
+    with bind("127.0.0.1", 0) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-P", "-m", "app", "serve", "--port", str(port), "--index", str(project), "--name", "weather"]
+    log = tmp_path / "serve.log"
+    with log.open("w") as out:
+        service = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT, cwd=tmp_path)
+    try:
+        give_up = time.monotonic() + 90
+        while "until Ctrl-C" not in log.read_text():
+            assert service.poll() is None, log.read_text()
+            assert time.monotonic() < give_up, log.read_text()
+            time.sleep(0.1)
+        shown = log.read_text()
+        assert "weather: 3 files indexed" in shown
+        assert shown.count('$ fourfold search "') == 3
+        answer = httpx2.get(f"http://127.0.0.1:{port}/v1/search", params={"q": "who calls forecast"}).json()
+        assert [result["path"] for result in answer["results"]] == ["src/main.py"]
+        metrics = httpx2.get(f"http://127.0.0.1:{port}/metrics").text
+        assert 'fourfold_jobs_total{state="succeeded"} 1.0' in metrics  # counted by the worker
+        assert 'fourfold_http_requests_total{method="GET",route="/v1/search",status="200"} 1.0' in metrics
+
+        second = subprocess.run(
+            command[:6] + ["--port", str(port)], env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (second.returncode, "is in use" in second.stderr) == (1, True)
+    finally:
+        service.send_signal(signal.SIGTERM)
+        status = service.wait(15)
+    assert status == 0, log.read_text()
+    assert "Traceback" not in log.read_text()
+    assert not list(tmp_path.glob("fourfold-metrics-*"))
+
+
+def symbol(name: str, kind: str) -> SymbolSummary:
+    return SymbolSummary("0" * 16, name, name, kind, "", 1, 1)
+
+
+def test_example_questions_name_what_is_central() -> None:
+    symbols = [symbol("__init__", "method"), symbol("_hidden", "function"), symbol("g", "variable"), symbol("Flask", "class")]
+    assert example_questions([*symbols, symbol("url_for", "function"), symbol("Scaffold", "class")]) == [
+        "where is Flask defined",
+        "who calls url_for",
+        "how does Scaffold work",
+    ]
+    assert example_questions([symbol("run", "function")]) == ["where is run defined", "who calls run", "how does it start"]
+    assert example_questions([]) == ["how does it start"]
+
+
+def test_safe() -> None:
+    assert safe("a\x1b[31m\u202eb\x9b\x07\r\n\t\ud800é日") == "a\\x1b[31m\\u202eb\\x9b\\x07\\r\n\t\\ud800é日"

@@ -1,0 +1,106 @@
+"""The committed OpenAPI document says what the program does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.http.app import openapi_document
+from app.http.schemas.repository import RepositoryBody
+from app.http.schemas.search_answer import AnswerShape, ClassifyAnswer
+from app.http.schemas.search_request import SEARCH_EXAMPLES, SearchBody
+
+COMMITTED = Path(__file__).parents[2] / "openapi" / "openapi.json"
+CALLS = {
+    ("get", "/v1/search"): "search",
+    ("post", "/v1/search"): "searchWithBody",
+    ("post", "/v1/classify"): "classify",
+    ("get", "/v1/repositories"): "listRepositories",
+    ("get", "/v1/repositories/{name}"): "getRepository",
+    ("put", "/v1/repositories/{name}"): "putRepository",
+    ("delete", "/v1/repositories/{name}"): "deleteRepository",
+    ("post", "/v1/repositories/{name}/index"): "indexRepository",
+    ("get", "/v1/jobs"): "listJobs",
+    ("get", "/v1/jobs/{id}"): "getJob",
+    ("delete", "/v1/jobs/{id}"): "cancelJob",
+    ("get", "/livez"): "livez",
+    ("get", "/readyz"): "readyz",
+    ("get", "/metrics"): "metrics",
+}
+
+
+@cache
+def document() -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(openapi_document())
+    return parsed
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document()["paths"].items():
+        for method, operation in methods.items():
+            yield method, path, operation
+
+
+def test_the_committed_document_is_current() -> None:
+    assert COMMITTED.read_text("utf-8") == openapi_document(), "run: fourfold openapi > openapi/openapi.json"
+
+
+def test_every_call_has_its_operation_id() -> None:
+    assert document()["openapi"].startswith("3.1")
+    assert {(method, path): operation["operationId"] for method, path, operation in operations()} == CALLS
+
+
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_every_error_is_a_problem_and_every_body_has_an_example(method: str, path: str) -> None:
+    operation = document()["paths"][path][method]
+    assert operation["summary"]
+    assert operation["description"]
+    if "requestBody" in operation:
+        assert "example" in operation["requestBody"]["content"]["application/json"]
+        assert {"400", "413", "415", "422"} <= operation["responses"].keys()
+    if operation.get("parameters"):
+        assert "422" in operation["responses"]
+    assert "500" in operation["responses"]
+    for status, response in operation["responses"].items():
+        if int(status) >= 400:
+            (kind,) = response["content"]
+            assert kind == "application/problem+json"
+            assert response["content"][kind]["schema"] == {"$ref": "#/components/schemas/Problem"}
+            assert response["content"][kind]["example"]["status"] == int(status)
+        elif path != "/metrics" and status != "204":
+            assert "example" in response["content"]["application/json"]
+        if status in ("425", "503"):
+            assert "Retry-After" in response["headers"]
+
+
+def test_every_reference_leads_somewhere() -> None:
+    schemas = document()["components"]["schemas"]
+    text = json.dumps(document())
+    wanted = {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}
+    assert wanted <= schemas.keys()
+    assert "HTTPValidationError" not in schemas
+
+
+def test_the_examples_are_valid() -> None:
+    for example in SEARCH_EXAMPLES:
+        SearchBody.model_validate(example)
+    RepositoryBody.model_validate(_example("/v1/repositories/{name}", "put", "requestBody"))
+    AnswerShape.model_validate(_example("/v1/search", "post", "200"))
+    ClassifyAnswer.model_validate(_example("/v1/classify", "post", "200"))
+
+
+def test_an_example_of_an_answer_has_every_field() -> None:
+    for path, method, shape in (("/v1/search", "post", AnswerShape), ("/v1/classify", "post", ClassifyAnswer)):
+        example = _example(path, method, "200")
+        assert json.loads(shape.model_validate(example).model_dump_json(by_alias=True)) == example
+
+
+def _example(path: str, method: str, part: str) -> Any:
+    operation = document()["paths"][path][method]
+    holder = operation["requestBody"] if part == "requestBody" else operation["responses"][part]
+    return holder["content"]["application/json"]["example"]
