@@ -33,9 +33,9 @@ from app.storage.dsn import parse_dsn
 from app.storage.engine import Connection, connection
 from app.storage.health import ServerExamination, StoreHealth
 from app.storage.jobs import Jobs
-from app.storage.migrate import upgrade_async
 from app.storage.pool import Pool
 from app.storage.repositories import Repositories
+from app.storage.schema import upgrade_if_needed
 from app.storage.snapshots import Snapshots
 from app.storage.symbols import Symbols
 
@@ -174,7 +174,7 @@ async def backend(settings: Settings) -> AsyncIterator[Backend]:
         facts = await check_server(parse_dsn(dsn))
         for warning in facts.warnings:
             _log.warning("store", message=warning)
-        await upgrade_async(dsn)
+        await upgrade_if_needed(dsn)
         pool = Pool(
             dsn,
             size=settings.search.concurrency * CONNECTIONS_PER_SEARCH + CONNECTIONS_BESIDE_SEARCHES,
@@ -230,4 +230,4 @@ async def migrate(settings: Settings) -> None:
     """Bring the database to the newest schema."""
     async with store(settings) as (dsn, _):
         await check_server(parse_dsn(dsn))
-        await upgrade_async(dsn)
+        await upgrade_if_needed(dsn)

@@ -35,7 +35,7 @@ class IndexSettings(BaseModel):
     parse_seconds: float = Field(default=5.0, gt=0, description="CPU seconds a parser may spend on one file before it is killed")
     parse_processes: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1, description="parser processes")
     parse_memory_bytes: int = Field(
-        default=1_500_000_000, ge=100_000_000, description="bytes of address space a parser process may take before its file counts as failed"
+        default=1_500_000_000, ge=100_000_000, description="bytes of address space of a parser process; beyond it the file counts as failed"
     )
     max_parse_bytes: int = Field(default=2_000_000, ge=1, description="larger files are searchable as text but not parsed")
     max_file_bytes: int = Field(default=50_000_000, ge=1, description="larger files are skipped and reported")

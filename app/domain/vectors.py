@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
+
+BITS: Final = 1_024
+"""Width of every stored embedding, in bits."""
 
 
 def asymmetric_scores(query: NDArray[np.float32], packed: NDArray[np.uint8]) -> NDArray[np.float32]:

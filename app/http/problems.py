@@ -68,7 +68,7 @@ class ProblemResponse(Response):
         super().__init__(json.dumps(body.model_dump(), ensure_ascii=False), status, headers)
 
 
-_HTTP_CODES: Final = {
+HTTP_CODES: Final = {
     400: "malformed",
     404: "not_found",
     405: "method_not_allowed",
@@ -123,7 +123,7 @@ def _http(request: Request, error: Exception) -> Response:
     if status == 405:
         headers["Allow"] = ", ".join(_allowed_methods(request))
         detail = f"Allowed here: {headers['Allow']}."
-    return ProblemResponse(status, _HTTP_CODES.get(status, "http_error"), detail, request_id=_request_id(request), headers=headers)
+    return ProblemResponse(status, HTTP_CODES.get(status, "http_error"), detail, request_id=_request_id(request), headers=headers)
 
 
 def _client_gone(_request: Request, _error: Exception) -> Response:

@@ -73,8 +73,8 @@ class Surroundings:
             return start, comments
         row = text.row(start)
         while True:
-            if (leading := self._leading.get(row - 1)) is not None:
-                start = self._over_decorators_beside(leading[-1][0])
+            if (leading := self._decorator_line(row - 1)) is not None:
+                start = self._over_decorators_beside(leading)
                 row = text.row(start)
             elif (comment := self._comments.get(row - 1)) is not None:
                 row = text.row(comment[0])
@@ -82,6 +82,15 @@ class Surroundings:
                     comments.append(text.slice(comment[0], min(comment[1], comment[0] + _DOC_BYTES)))
             else:
                 return start, comments
+
+    def _decorator_line(self, row: int) -> int | None:
+        """Where the last decorator of a row begins if nothing but a comment follows it there."""
+        leading = self._leading.get(row)
+        if leading is None:
+            return None
+        start, end = leading[-1]
+        rest = self._text.data[end : self._text.line_starts[row + 1]].strip()
+        return start if not rest or rest.startswith((b"#", b"//", b"/*")) else None
 
     def _over_decorators_beside(self, start: int) -> int:
         """Back over decorators that end on the same line, with nothing but keywords in between."""

@@ -44,9 +44,7 @@ def find_references(
     return tuple(references)
 
 
-def _uses(
-    rules: ExtractionRules, text: SourceText, matches: PatternMatches, definitions: Definitions, imports: Imports
-) -> list[Use]:
+def _uses(rules: ExtractionRules, text: SourceText, matches: PatternMatches, definitions: Definitions, imports: Imports) -> list[Use]:
     callables = {symbol.name for symbol in definitions.symbols if symbol.kind.is_callable}
     known = _known_names(rules, definitions.symbols, imports.items)
     seen = definitions.own_names | imports.binding_starts

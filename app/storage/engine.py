@@ -1,8 +1,4 @@
-"""Connections: SQLAlchemy engines and raw asyncpg connections to the same server.
-
-SQLAlchemy's asyncpg dialect does not understand libpq's ``sslmode`` and friends, so every engine opens its connections through
-``Dsn.connect_kwargs`` (``async_creator``).
-"""
+"""Connections to PostgreSQL, and what asyncpg raises when it is gone."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 
 import asyncpg
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from app.domain.errors import StoreUnavailable
 from app.storage.dsn import parse_dsn
@@ -36,22 +31,6 @@ CONNECTION_ERRORS: Final = (
     asyncpg.InterfaceError,
 )
 """What asyncpg raises when the server is down, going down or lost."""
-
-
-def create_engine(dsn: str, *, pool_size: int, application_name: str = "fourfold") -> AsyncEngine:
-    """An engine of at most ``pool_size`` connections; a lost connection is noticed when it is taken out of the pool."""
-
-    async def connect() -> asyncpg.Connection[asyncpg.Record]:
-        return await open_connection(dsn, application_name=application_name)
-
-    return create_async_engine(
-        "postgresql+asyncpg://",
-        async_creator=connect,
-        pool_size=pool_size,
-        max_overflow=0,
-        pool_timeout=5,
-        pool_pre_ping=True,
-    )
 
 
 async def open_connection(dsn: str, *, application_name: str = "fourfold") -> asyncpg.Connection[asyncpg.Record]:

@@ -8,8 +8,8 @@ from app.domain.errors import FourfoldError
 from app.ports import Readiness
 from app.storage.checks import check_server
 from app.storage.dsn import parse_dsn
-from app.storage.migrate import head
 from app.storage.pool import Pool
+from app.storage.schema import current, head
 
 
 class StoreHealth:
@@ -22,11 +22,11 @@ class StoreHealth:
         """Reachable, and migrated to the newest schema."""
         try:
             async with self._pool.connection() as connection:
-                revision: str = await connection.fetchval("SELECT version_num FROM alembic_version")
+                revision = await current(connection)
         except FourfoldError as error:
             return [Readiness("store", False, error.message)]
         migrated = revision == head()
-        detail = f"schema {revision}" if migrated else f"schema {revision}, this program needs {head()}: run `fourfold migrate`"
+        detail = f"schema {revision}" if migrated else f"schema {revision or 'none'}, this program needs {head()}: run `fourfold migrate`"
         return [Readiness("store", True, "PostgreSQL answers"), Readiness("schema", migrated, detail)]
 
 

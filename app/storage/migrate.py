@@ -8,12 +8,10 @@ from pathlib import Path
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import create_async_engine
 
 import migrations
-from app.storage.engine import create_engine
+from app.storage.engine import open_connection
 
 _LOCK = 0x666F7572  # one migrating process at a time ("four")
 
@@ -25,16 +23,10 @@ def alembic_config() -> Config:
     return config
 
 
-def head() -> str:
-    """The newest revision that this program knows."""
-    revision = ScriptDirectory.from_config(alembic_config()).get_current_head()
-    assert revision is not None
-    return revision
-
-
 async def upgrade_async(dsn: str) -> None:
     """Bring the database to the newest schema; a second process waits for the first."""
-    engine = create_engine(dsn, pool_size=1)
+    # SQLAlchemy's asyncpg dialect does not understand libpq's sslmode and friends, hence the creator.
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=lambda: open_connection(dsn), poolclass=sa.NullPool)
     try:
         async with engine.connect() as connection:
             await connection.execute(sa.text("SELECT pg_advisory_lock(:lock)"), {"lock": _LOCK})
@@ -52,15 +44,6 @@ def _upgrade(connection: sa.Connection) -> None:
     config = alembic_config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-
-
-async def current_revision(connection: AsyncConnection) -> str | None:
-    """The schema revision of the database, None when it was never migrated."""
-    return await connection.run_sync(_revision)
-
-
-def _revision(connection: sa.Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
 
 
 def upgrade(dsn: str) -> None:

@@ -7,17 +7,12 @@ branch shows from one generation to another (``from_gen <= g < to_gen``). See do
 
 from __future__ import annotations
 
-from typing import Final
-
 import sqlalchemy as sa
 from pgvector.sqlalchemy import BIT
 from sqlalchemy.dialects import postgresql as pg
 
-FOREVER: Final = 2_147_483_647
-"""``to_gen`` of a row that is still live."""
-
-BITS: Final = 1_024
-"""Width of every stored embedding, in bits."""
+from app.domain.vectors import BITS
+from app.storage.generations import FOREVER
 
 metadata = sa.MetaData()
 

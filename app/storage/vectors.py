@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.code import PathClass
+from app.domain.vectors import BITS
 from app.storage.engine import Connection
-from app.storage.tables import BITS
 
 _LOCK: Final = 0x656D6264  # first key of the advisory lock that an embedding worker holds on a repository ("embd")
 

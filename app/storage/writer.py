@@ -19,7 +19,7 @@ from app.domain.facts import ResolvedEdge, identify
 from app.domain.index import Coverage, SkipReason
 from app.storage.engine import Connection
 from app.storage.facts import FactReader
-from app.storage.tables import FOREVER
+from app.storage.generations import FOREVER
 
 Row = tuple[object, ...]
 

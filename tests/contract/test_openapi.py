@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from app.domain.errors import FourfoldError
 from app.http.app import openapi_document
+from app.http.problems import HTTP_CODES
 from app.http.schemas.repository import RepositoryBody
 from app.http.schemas.search_answer import AnswerShape, ClassifyAnswer
 from app.http.schemas.search_request import SEARCH_EXAMPLES, SearchBody
@@ -104,3 +107,17 @@ def _example(path: str, method: str, part: str) -> Any:
     operation = document()["paths"][path][method]
     holder = operation["requestBody"] if part == "requestBody" else operation["responses"][part]
     return holder["content"]["application/json"]["example"]
+
+
+def test_the_documented_problems_are_the_ones_there_are() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\d{3}) \|", (COMMITTED.parents[1] / "docs" / "api.md").read_text("utf-8"), re.MULTILINE)
+    assert len(rows) == len(dict(rows))
+    raised = {error.code: error.status for error in _all_errors(FourfoldError)}
+    refused = {code: status for status, code in HTTP_CODES.items()}
+    assert {code: int(status) for code, status in rows} == raised | refused | {"not_ready": 503}
+
+
+def _all_errors(base: type[FourfoldError]) -> Iterator[type[FourfoldError]]:
+    yield base
+    for error in base.__subclasses__():
+        yield from _all_errors(error)

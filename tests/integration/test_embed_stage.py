@@ -20,7 +20,7 @@ from app.indexing.embed import ConnectionFactory, EmbedProgress, embed_pending
 from app.ports import EmbeddingFailed
 from app.storage import engine, vectors
 from app.storage.engine import Connection
-from app.storage.tables import FOREVER
+from app.storage.generations import FOREVER
 
 pytestmark = pytest.mark.anyio
 

@@ -38,13 +38,9 @@ class Running:
             "FOURFOLD_EMBEDDER": "none",
             "FOURFOLD_MARK": str(state_dir),
         }
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "app", "serve", "--port", str(port)],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        with (state_dir.parent / "serve.log").open("a") as log:
+            command = [sys.executable, "-m", "app", "serve", "--port", str(port)]
+            self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         self.wait_until(lambda: self.get("/readyz")[0] == 200)
 
     def request(self, method: str, path: str, body: object | None = None) -> tuple[int, Any]:

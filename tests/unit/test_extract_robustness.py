@@ -14,7 +14,7 @@ from app.indexing.extract import extract
 from app.languages.registry import PARSED, language
 
 BROKEN = {
-    "python": ("def before():\n    pass\n", "def broken():\n    x = = 1\n    y = (1 +\n    )) z\n", "class After:\n    pass\n"),
+    "python": ("def before():\n    pass\n", "def broken():\n    x = 1\n    y = = 2\n", "class After:\n    pass\n"),
     "javascript": ("function before() {}\n", "let = ) => ;\n", "class After {}\n"),
     "typescript": ("function before(): void {}\n", "const x: = <;\n", "interface After {}\n"),
     "tsx": ("const before = () => <a/>;\n", "let = ) => ;\n", "class After {}\n"),

@@ -292,3 +292,10 @@ def test_a_parameter_of_a_librarys_type_has_none_of_our_methods() -> None:
 def test_a_tests_double_is_not_called_from_the_source() -> None:
     graph = Graph({"tests/test_a.py": "class Fake:\n    def fetch_rows(self): pass\n", "src/a.py": "def f(x):\n    x.fetch_rows()\n"})
     assert graph.out("src/a.py:f") == {}
+
+
+def test_a_function_inside_a_function_is_nobodys_method() -> None:
+    graph = Graph(
+        {"a.py": "def f():\n    def wrapper_function(): pass\n    return wrapper_function\n\ndef g(x):\n    x.wrapper_function()\n"}
+    )
+    assert graph.out("a.py:g") == {}

@@ -18,10 +18,12 @@ from dataclasses import dataclass
 
 from app.domain.code import Import, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
-from app.indexing.resolution.index import Definition, DefinitionIndex, Module
+from app.indexing.resolution.families import GO, JAVA, JAVASCRIPT, Family, family_of
+from app.indexing.resolution.index import Definition, DefinitionIndex, Module, is_local
 from app.indexing.resolution.signatures import return_type
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_FOLDER_FILES = frozenset({"__init__", "index", "mod"})
 _RUST_TREE = frozenset({"lib.rs", "main.rs", "mod.rs"})
 
 
@@ -51,9 +53,11 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
             names |= {name for name in (imported.local, imported.name) if name and name != "*"}
             if imported.name in (None, "*"):
                 opened += _namesakes(index, _parts(imported.module)[-1:])
-        if was is None or now is None:
-            modules |= _module_names(path, index)
-    opened += _namesakes(index, modules)
+        only = now if was is None else was if now is None else None
+        if only is not None:
+            family = family_of(only.language)
+            modules |= _module_names(path, family, index)
+            opened += _rivals(path, family, index)
     names |= _top_names(opened, index)
     return _closed(names, modules, index)
 
@@ -87,8 +91,12 @@ def _changed_symbols(was: FileFacts | None, now: FileFacts | None) -> set[str]:
 def _declarations(file: FileFacts | None) -> set[tuple[int, str, SymbolKind, bool, str]]:
     if file is None:
         return set()
-    pairs = zip(file.symbol_ids, file.symbols, strict=True)
-    return {(identifier, s.name, s.kind, s.exported, s.signature) for identifier, s in pairs}
+    family = family_of(file.language)
+    return {
+        (identifier, symbol.name, symbol.kind, symbol.exported, symbol.signature)
+        for ordinal, (identifier, symbol) in enumerate(zip(file.symbol_ids, file.symbols, strict=True))
+        if not is_local(family, file.symbols, ordinal)
+    }
 
 
 def _changed_imports(was: FileFacts | None, now: FileFacts | None) -> list[Import]:
@@ -130,13 +138,32 @@ def _inherited(bases: set[str], index: DefinitionIndex) -> set[str]:
     return members
 
 
-def _module_names(path: str, index: DefinitionIndex) -> set[str]:
-    """The parts by which imports can mean a path: its stem and its folder; with a package's file all that stands beside it."""
+def _module_names(path: str, family: Family, index: DefinitionIndex) -> set[str]:
+    """The parts of import names by which a path can be meant: its stem, or its folder where that is what is imported."""
     directory, _, filename = path.rpartition("/")
-    names = {filename.partition(".")[0], directory.rpartition("/")[2]} - {""}
-    if filename.startswith("__init__."):
+    stem, folder = filename.partition(".")[0], directory.rpartition("/")[2]
+    names = {stem}
+    if family in (GO, JAVA) or stem in _FOLDER_FILES:
+        names.add(folder)
+    if stem == "__init__":  # also decides whether what stands beside it can be imported by its bare name
         names |= {module.stem for module in index.modules.values() if module.directory == directory}
-    return names | ({"crate", "super"} if filename in _RUST_TREE else set())
+    return (names | ({"crate", "super"} if filename in _RUST_TREE else set())) - {""}
+
+
+def _rivals(path: str, family: Family, index: DefinitionIndex) -> list[Module]:
+    """Files that an import may have meant, or may now mean, in place of this one."""
+    stems = _module_names(path, family, index)
+    found = [module for module in _namesakes(index, stems) if module.family is family]
+    if family is not JAVASCRIPT:
+        return found
+    place = _without_index(path)
+    return [module for module in found if _without_index(module.path) == place]
+
+
+def _without_index(path: str) -> str:
+    directory, _, filename = path.rpartition("/")
+    stem = filename.partition(".")[0]
+    return directory if stem == "index" else f"{directory}/{stem}"
 
 
 def _namesakes(index: DefinitionIndex, stems: Iterable[str]) -> list[Module]:

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
-from app.domain.code import Import, Reference, ReferenceKind, SymbolKind
+from app.domain.code import Import, Reference, ReferenceKind, Symbol, SymbolKind
 from app.domain.facts import FileFacts
-from app.indexing.resolution.families import PYTHON, Family, family_of
+from app.indexing.resolution.families import JAVASCRIPT, PYTHON, Family, family_of
 
 _MEMBERS = frozenset({SymbolKind.METHOD, SymbolKind.FUNCTION, SymbolKind.PROPERTY, SymbolKind.FIELD, SymbolKind.CONSTRUCTOR})
 
@@ -83,8 +83,7 @@ class DefinitionIndex:
         self._by_stem: dict[tuple[str, str], list[Module]] = defaultdict(list)
         self._by_namespace: dict[tuple[str, str], list[Module]] = defaultdict(list)
         self._namespaces: set[tuple[str, str]] = set()
-        self._families: set[str] = set()
-        self._names: dict[str, set[str]] = {}
+        self._shown: dict[str, set[str]] = defaultdict(set)
         self._members: dict[str, set[str]] | None = None
         self._sorted = True
         for file in files:
@@ -94,7 +93,6 @@ class DefinitionIndex:
         """Take in a file's symbols, imports and base lists; references of other kinds are not kept."""
         module = _module(file)
         family = module.family.name
-        self._families.add(family)
         self.modules[module.path] = module
         self._by_directory[family, module.directory].append(module)
         self._by_stem[family, module.stem].append(module)
@@ -102,24 +100,24 @@ class DefinitionIndex:
         for namespace in namespaces - {""}:
             self._by_namespace[family, namespace].append(module)
             self._namespaces.update((family, prefix) for prefix in _prefixes(namespace))
+        shown = self._shown[family]
         for definition in module.definitions:
             if definition.kind is SymbolKind.NAMESPACE:
+                continue
+            shown.add(definition.name)
+            if is_local(module.family, file.symbols, definition.ordinal):
                 continue
             self._by_name[family, definition.name].append(definition)
             self._by_full[family, definition.full].append(definition)
         self._sorted = False
-        self._names.clear()
         self._members = None
 
     def names(self, family: Family) -> Set[str]:
-        """All names that the family defines."""
-        known = self._names.get(family.name)
-        if known is None:
-            known = self._names[family.name] = {name for of, name in self._by_name if of == family.name}
-        return known
+        """All names that the family defines, those inside of functions too."""
+        return self._shown[family.name]
 
     def named(self, family: Family, name: str) -> Sequence[Definition]:
-        """All definitions of a name, in the order of path and position."""
+        """All definitions of a name but those inside of functions, in the order of path and position."""
         self._sort()
         return self._by_name.get((family.name, name), ())
 
@@ -152,7 +150,7 @@ class DefinitionIndex:
 
     def everywhere(self, name: str) -> Iterable[Definition]:
         """All definitions of a name in all families."""
-        return (d for family in self._families for d in self._by_name.get((family, name), ()))
+        return (d for family in self._shown for d in self._by_name.get((family, name), ()))
 
     def member_names(self, type_name: str) -> set[str]:
         """The names of all members of all types with this simple name."""
@@ -173,6 +171,18 @@ class DefinitionIndex:
             if len(definitions) > 1:
                 definitions.sort(key=lambda definition: (definition.module.path, definition.ordinal))
         self._sorted = True
+
+
+def is_local(family: Family, symbols: Sequence[Symbol], ordinal: int) -> bool:
+    """Whether a symbol stands inside of a function, where other files cannot name it. JavaScript's are often handed out as members."""
+    if family is JAVASCRIPT:
+        return False
+    container = symbols[ordinal].container
+    while container is not None:
+        if symbols[container].kind.is_callable:
+            return True
+        container = symbols[container].container
+    return False
 
 
 def is_member(definition: Definition) -> bool:

@@ -42,7 +42,7 @@ class Inheritance:
             return [d for module in modules for d in module.by_local.get(local, ())]
         elsewhere = self._index.qualified(family, f"{owner.full}.{name}")
         if family is not RUST or not elsewhere:
-            return elsewhere
+            return elsewhere or here
         namesakes = [d for d in self._index.qualified(family, owner.full) if d.is_type and d.kind is not SymbolKind.IMPL]
         return elsewhere if len(namesakes) == 1 else ()
 
@@ -90,5 +90,5 @@ class Inheritance:
             return (definition,)
         pieces = [d for d in self._index.qualified(family, definition.full) if d.is_type]
         if family is RUST:
-            pieces = [d for d in pieces if d.module is definition.module] or [definition]
-        return pieces
+            pieces = [d for d in pieces if d.module is definition.module]
+        return pieces or (definition,)

@@ -5,7 +5,7 @@
   (import_clause (named_imports (import_specifier name: (_) @name !alias)))
   source: (string (string_fragment) @module)) @import
 (import_statement
-  (import_clause (named_imports (import_specifier name: (_) @name alias: (identifier) @alias)))
+  (import_clause (named_imports (import_specifier name: _ @name alias: (identifier) @alias)))
   source: (string (string_fragment) @module)) @import
 (import_statement (import_clause (namespace_import (identifier) @alias)) source: (string (string_fragment) @module)) @import
 (import_statement source: (string (string_fragment) @module) (#set! fallback)) @import
@@ -13,11 +13,11 @@
 ; export … from
 
 (export_statement
-  (export_clause (export_specifier name: (_) @name !alias))
+  (export_clause (export_specifier name: _ @name !alias))
   source: (string (string_fragment) @module)
   (#set! reexport)) @import
 (export_statement
-  (export_clause (export_specifier name: (_) @name alias: (_) @alias))
+  (export_clause (export_specifier name: _ @name alias: _ @alias))
   source: (string (string_fragment) @module)
   (#set! reexport)) @import
 (export_statement (namespace_export (_) @alias) source: (string (string_fragment) @module) (#set! reexport)) @import
@@ -27,7 +27,7 @@
 
 (export_statement
   !source
-  (export_clause (export_specifier name: (_) @name alias: (_) @alias))
+  (export_clause (export_specifier name: _ @name alias: _ @alias))
   (#set! module "") (#set! reexport)) @import
 (export_statement
   "default"
