@@ -18,7 +18,7 @@ from app.domain.query import Modality
 from app.embeddings.cached import QueryVectorCache
 from app.embeddings.minilm import MiniLmEmbedder
 from app.indexing.discover import revision
-from app.ports import Readiness, Retriever
+from app.ports import EmbeddingFailed, Readiness, Retriever
 from app.retrievers.graph import GraphRetriever
 from app.retrievers.lexicon import Lexicon
 from app.retrievers.semantic import SemanticRetriever
@@ -192,10 +192,23 @@ def _embedder(settings: Settings) -> QueryVectorCache | None:
 
 
 @asynccontextmanager
-async def service(settings: Settings) -> AsyncIterator[Service]:
-    """The service with its store open."""
+async def service(settings: Settings, *, warm: bool = False) -> AsyncIterator[Service]:
+    """The service with its store open; ``warm`` loads the embedder before the first question needs it."""
     async with backend(settings) as opened:
-        yield compose(opened)
+        warming = asyncio.create_task(_warm(opened.embedder if warm else None))
+        try:
+            yield compose(opened)
+        finally:
+            await warming
+
+
+async def _warm(embedder: QueryVectorCache | None) -> None:
+    """Load the model beside everything else, so that the first question does not wait for it."""
+    if embedder is not None:
+        try:
+            await embedder.query_vector("warm up")
+        except (EmbeddingFailed, FourfoldError) as error:
+            _log.error("embedder_unusable", error=str(error))
 
 
 def compose(opened: Backend) -> Service:

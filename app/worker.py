@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -105,11 +106,11 @@ class Worker:
         try:
             run = await self._index(claims, pool, job, repository)
         except Cancelled:
-            await claims.finish(job, JobState.CANCELLED, "cancelled on request")
+            await self._finish(claims, job, JobState.CANCELLED, "cancelled on request")
             log.info("index_cancelled")
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             message = f"cannot read {repository.source.path}: {error.strerror or error}; the last index stays in place"
-            await claims.finish(job, JobState.FAILED, message)
+            await self._finish(claims, job, JobState.FAILED, message)
             log.warning("index_failed", error=message)
         except STORE_LOST:
             raise
@@ -117,11 +118,17 @@ class Worker:
             log.exception("index_failed")
             await claims.retry_later(job, f"{type(error).__name__}: {error}", RETRY_SECONDS * job.attempts)
         else:
-            await claims.finish(job, JobState.SUCCEEDED, None, _result(run))
+            await self._finish(claims, job, JobState.SUCCEEDED, None, _result(run))
             _observe(run)
             log.info("index_published", generation=run.generation, analysed=run.analysed, unchanged=run.unchanged, seconds=run.seconds)
         finally:
             await claims.release(repository.id)
+
+    async def _finish(
+        self, claims: Claims, job: Job, state: JobState, error: str | None = None, result: Mapping[str, object] | None = None
+    ) -> None:
+        await claims.finish(job, state, error, result)
+        metrics.count_job(str(state))
 
     async def _index(self, claims: Claims, pool: ParsePool, job: Job, repository: Repository) -> IndexRun:
         writer = IndexWriter(claims.connection, repository.id, MAIN_BRANCH, pool.extractor)
@@ -198,7 +205,10 @@ class _Progress:
 def _observe(run: IndexRun) -> None:
     for stage, seconds in run.seconds.items():
         metrics.observe_stage(stage, seconds)
-    metrics.count_job(str(JobState.SUCCEEDED))
+    for (language, outcome), files in run.handled.items():
+        metrics.count_files(language, outcome, files)
+    for reason, files in run.parse_failures.items():
+        metrics.count_parse_failures(reason, files)
 
 
 def _result(run: IndexRun) -> dict[str, object]:

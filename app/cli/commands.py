@@ -84,7 +84,7 @@ def serve(
         if index_path is not None:  # refuse a wrong path before anything starts
             repository_source(index_path, (), ())
             repository_name(name, index_path)
-        asyncio.run(serve_http(lambda: bootstrap.service(settings), settings, worker=worker, on_ready=introduce))
+        asyncio.run(serve_http(lambda: bootstrap.service(settings, warm=True), settings, worker=worker, on_ready=introduce))
 
 
 @cli.command()

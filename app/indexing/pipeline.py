@@ -6,6 +6,7 @@ Everything up to ``publish`` is invisible to readers. Embeddings follow after pu
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Final
 
 from app.config import IndexSettings
 from app.domain.analysis import FileAnalysis, SkippedFile
+from app.domain.code import Outcome
 from app.domain.index import Coverage, RepositorySource, SkipReason
 from app.indexing.discover import Discovery, discover
 from app.indexing.edges import rank_symbols, resolve_edges
@@ -27,6 +29,8 @@ SEGMENT_ENTRIES: Final = 4_000_000
 
 COPY_FILES: Final = 128
 """Files per COPY: large enough to be fast, small enough to overlap with parsing."""
+
+PARSE_FAILURES: Final = frozenset({SkipReason.PARSE_TIMEOUT, SkipReason.PARSE_CRASH, SkipReason.PARSE_ERROR})
 
 Report = Callable[[str, int, int | None], Awaitable[None]]
 """Told the stage, the files done and the files in all; raises to stop the run."""
@@ -42,6 +46,8 @@ class IndexRun:
     analysed: int = 0
     unchanged: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
+    handled: Counter[tuple[str | None, str]] = field(default_factory=Counter)
+    parse_failures: Counter[str] = field(default_factory=Counter)
 
 
 async def index_tree(source: RepositorySource, writer: IndexWriter, pool: ParsePool, settings: IndexSettings, report: Report) -> IndexRun:
@@ -60,6 +66,7 @@ async def index_tree(source: RepositorySource, writer: IndexWriter, pool: ParseP
     tree = _Tree(skipped={item.path: item.reason for item in found.skipped})
     await _store_content(found, stored, writer, pool, tree, report)
     run.analysed, run.unchanged = tree.analysed, tree.unchanged
+    run.handled, run.parse_failures = tree.handled, tree.parse_failures
     clock.lap("analyse")
 
     await report("resolve", len(found.files), len(found.files))
@@ -85,6 +92,8 @@ class _Tree:
     skipped: dict[str, SkipReason] = field(default_factory=dict)
     analysed: int = 0
     unchanged: int = 0
+    handled: Counter[tuple[str | None, str]] = field(default_factory=Counter)
+    parse_failures: Counter[str] = field(default_factory=Counter)
 
 
 async def _store_content(
@@ -143,6 +152,7 @@ async def _store_segment(
 def _note(result: SkippedFile | Unchanged, stored: Mapping[str, Sequence[StoredVersion]], tree: _Tree) -> None:
     if isinstance(result, SkippedFile):
         tree.skipped[result.path] = result.reason
+        tree.handled[None, str(Outcome.SKIPPED)] += 1
         return
     tree.unchanged += 1
     tree.versions[result.path] = next(version.file_id for version in stored[result.path] if version.sha256 == result.sha256)
@@ -153,6 +163,9 @@ async def _write(pending: list[FileAnalysis], segment: SegmentWriter, postings: 
         postings.add(written.file_id, written.first_chunk_id, analysis.counts)
         tree.versions[analysis.path] = written.file_id
         tree.analysed += 1
+        tree.handled[analysis.language, str(analysis.outcome)] += 1
+        if analysis.reason in PARSE_FAILURES:
+            tree.parse_failures[str(analysis.reason)] += 1
     pending.clear()
 
 

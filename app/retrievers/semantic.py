@@ -66,6 +66,8 @@ class SemanticRetriever:
     async def retrieve(self, query: RetrievalQuery) -> RankedList:
         """See ports.Retriever."""
         began = perf_counter()
+        if all(snapshot.embeddings_pending >= snapshot.chunks for snapshot in query.scope.snapshots):
+            return RankedList(Modality.SEMANTIC, ())
         vector = await self._query_vector(query)
         async with self._pool.connection() as connection:
             rows = await connection.fetch(

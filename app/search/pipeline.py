@@ -10,7 +10,7 @@ from typing import Protocol
 from app.config import SearchSettings
 from app.domain.errors import InvalidRequest, QueryNotServable
 from app.domain.query import Classification, Dedupe, Intent, Modality, RetrievalQuery, Scope, SearchRequest, Strategy
-from app.domain.ranking import Candidate, Degradation, Routing, SearchAnswer
+from app.domain.ranking import Candidate, Degradation, RankedList, Routing, SearchAnswer
 from app.domain.words import query_terms
 from app.ports import ChunkStore, Retriever, SnapshotStore
 from app.search import cursor as cursors
@@ -107,8 +107,9 @@ class SearchService:
         return RetrievalQuery(
             text=parsed.text,
             classification=classification,
-            # "find the string X" says what to do and X what to look for, also when the fusion has to look for related words.
-            terms=query_terms(literal or parsed.text, [snapshot.repository for snapshot in scope.snapshots], self._stop_words),
+            terms=query_terms(
+                literal or _subject(parsed, classification), [snapshot.repository for snapshot in scope.snapshots], self._stop_words
+            ),
             filters=parsed.filters,
             scope=scope,
             limit=min(at.depth, self._profiles.depth_factor * 100) if at else depth,
@@ -126,7 +127,7 @@ class SearchService:
             raise QueryNotServable("no search of this kind is configured", field="modalities" if request.modalities else "preset")
         gathered = await self._gather(plan, query, request, started, Gathered())
         fallback_from = None
-        if plan.strategy is Strategy.DIRECT and not any(ranked.files for ranked in gathered.lists.values()):
+        if plan.strategy is Strategy.DIRECT and not any(_found_exactly(ranked) for ranked in gathered.lists.values()):
             fallback_from, plan = plan.strategy, fused(query.classification, request.preset, self._profiles)
             gathered = await self._gather(plan, query, request, started, gathered)
         return Found(plan, gathered, await self._rank(request, plan, query, gathered), fallback_from)
@@ -163,3 +164,15 @@ class SearchService:
         places = [(candidate.key.repository_id, candidate.chunks[0].chunk_id) for candidate in candidates if candidate.chunks]
         loaded = await self._chunks.load(scope, places) if places else {}
         return {place: chunk.text for place, chunk in loaded.items()}
+
+
+def _subject(parsed: ParsedQuery, classification: Classification) -> str:
+    """What the question is about: "who calls X" says what to do, and X what to look for."""
+    names_symbol = classification.intent in (Intent.FIND_DEFINITION, Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS)
+    return classification.operands[0] if names_symbol and len(classification.operands) == 1 else parsed.text
+
+
+def _found_exactly(ranked: RankedList) -> bool:
+    """Similar names are no answer yet: the right name may stand in a text."""
+    chunks = [chunk for file in ranked.files for chunk in file.chunks]
+    return any(not chunk.evidence or not all(evidence.fuzzy for evidence in chunk.evidence) for chunk in chunks)
