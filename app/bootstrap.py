@@ -26,6 +26,7 @@ from app.retrievers.structural import StructuralRetriever
 from app.retrievers.text import TextRetriever
 from app.search.classify import load_classifier, stop_words
 from app.search.pipeline import SearchService
+from app.search.profiles import Profiles
 from app.storage import embedded
 from app.storage.checks import check_server
 from app.storage.chunks import Chunks
@@ -211,8 +212,8 @@ async def _warm(embedder: QueryVectorCache | None) -> None:
             _log.error("embedder_unusable", error=str(error))
 
 
-def compose(opened: Backend) -> Service:
-    """Wire the read path and the stores."""
+def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
+    """Wire the read path and the stores; ``profiles`` takes the place of ``profiles.toml``."""
     lexicon = Lexicon()
     retrievers: dict[Modality, Retriever] = {
         Modality.TEXT: TextRetriever(opened.pool, lexicon, opened.settings.search.unindexed_scan_chunks),
@@ -228,6 +229,7 @@ def compose(opened: Backend) -> Service:
         chunks=Chunks(opened.pool),
         retrievers=retrievers,
         settings=opened.settings.search,
+        profiles=profiles,
     )
     return Service(
         settings=opened.settings,

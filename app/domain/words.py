@@ -79,6 +79,16 @@ def file_name_words(path: str) -> tuple[str, ...]:
     return symbol_words(_FILE_ROLE.sub("", name))
 
 
+def bare(name: str) -> str:
+    """A name without the sigils around it (``$ZodType``, ``_private``, ``save!``)."""
+    return name.strip(_SIGILS) or name
+
+
+def folded(name: str) -> str:
+    """A name for lookups: bare and in lower case."""
+    return bare(name).lower()
+
+
 def compound(name: str) -> str:
     """The joined lower-case whole of a name: ``get_user_id`` and ``getUserID`` are both ``getuserid``."""
     return "".join(part for token in _tokens(name) for word in _token_words(token) for part in word)
@@ -226,7 +236,7 @@ def _identifiers(text: str, single: bool, own_name: str | None) -> Iterable[tupl
     for position, match in enumerate(_QUALIFIED_NAME.finditer(text)):
         name = match.group()
         last = _SEPARATOR.split(name)[-1]
-        last = last.strip(_SIGILS) or last
+        last = bare(last)
         if own_name is not None and compound(name) == own_name:
             continue
         if single or (len(last) > 1 and _looks_like_code(name, position, text[match.end() :])):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from app.domain.query import Scope, Snapshot
@@ -19,6 +19,8 @@ RARITY: Final = """
     SELECT p.repository_id, p.term, sum(p.files)::int AS files
     FROM posting p WHERE p.repository_id = ANY($1::int[]) AND p.term = ANY($2::text[]) GROUP BY 1, 2
 """
+
+SIZES: Final = "SELECT repository_id, sum(files)::int AS files FROM segment WHERE repository_id = ANY($1::int[]) GROUP BY 1"
 
 # A prefix is the range [low, high) in byte order, which the "C" collation of the column makes an index scan.
 NAME_WORDS: Final = """
@@ -42,41 +44,52 @@ class NameMatch:
     match: float
 
 
+@dataclass(slots=True)
+class _Statistics:
+    """What is known of one generation: files in all, and files per word as far as they were asked for."""
+
+    total: int = 0
+    files: dict[str, int] = field(default_factory=dict)
+
+
 class Lexicon:
     """Word statistics of published generations, read when first needed."""
 
     def __init__(self) -> None:
-        self._files: OrderedDict[tuple[int, int, int], dict[str, int]] = OrderedDict()
+        self._generations: OrderedDict[tuple[int, int, int], _Statistics] = OrderedDict()
 
     async def rarity(self, connection: Connection, scope: Scope, words: Iterable[str]) -> Mapping[int, Mapping[str, float]]:
         """repository id → word → idf over file bodies, ``ln(1 + (N - df + .5) / (df + .5))``; a word that no file has is the rarest."""
         wanted = set(words)
         known = {snapshot.repository_id: self._generation(snapshot) for snapshot in scope.snapshots}
-        lacking = {key: wanted - counts.keys() for key, counts in known.items()}
+        await self._read_sizes(connection, {key: statistics for key, statistics in known.items() if not statistics.total})
+        lacking = {key: wanted - statistics.files.keys() for key, statistics in known.items()}
         missing = set[str]().union(*lacking.values())
         if missing:
             rows = await connection.fetch(RARITY, [key for key, words in lacking.items() if words], list(missing))
             for key, words_of in lacking.items():
-                known[key].update(dict.fromkeys(words_of, 0))
+                known[key].files.update(dict.fromkeys(words_of, 0))
             for row in rows:
-                known[row["repository_id"]][row["term"]] = row["files"]
-        return {
-            snapshot.repository_id: {word: idf(snapshot.files, known[snapshot.repository_id][word]) for word in wanted}
-            for snapshot in scope.snapshots
-        }
+                known[row["repository_id"]].files[row["term"]] = row["files"]
+        return {key: {word: idf(statistics.total, statistics.files[word]) for word in wanted} for key, statistics in known.items()}
 
-    def _generation(self, snapshot: Snapshot) -> dict[str, int]:
+    async def _read_sizes(self, connection: Connection, unknown: Mapping[int, _Statistics]) -> None:
+        if unknown:
+            for row in await connection.fetch(SIZES, list(unknown)):
+                unknown[row["repository_id"]].total = row["files"]
+
+    def _generation(self, snapshot: Snapshot) -> _Statistics:
         key = (snapshot.repository_id, snapshot.branch_id, snapshot.generation)
-        if key not in self._files:
-            self._files[key] = {}
-            if len(self._files) > _GENERATIONS_KEPT:
-                self._files.popitem(last=False)
-        self._files.move_to_end(key)
-        return self._files[key]
+        if key not in self._generations:
+            self._generations[key] = _Statistics()
+            if len(self._generations) > _GENERATIONS_KEPT:
+                self._generations.popitem(last=False)
+        self._generations.move_to_end(key)
+        return self._generations[key]
 
 
 def idf(total: int, having: int) -> float:
-    """Inverse frequency as BM25 has it; counts of replaced content may push ``having`` above ``total``, which is clamped."""
+    """Inverse frequency as BM25 has it; ``having`` is clamped to ``total``, which may be read a moment earlier."""
     having = min(having, total)
     return math.log(1 + (total - having + 0.5) / (having + 0.5))
 

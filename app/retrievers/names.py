@@ -17,6 +17,7 @@ import asyncpg
 from app.domain.code import PathClass, SymbolKind
 from app.domain.query import QueryTerms, RetrievalQuery, Scope
 from app.domain.ranking import FileKey
+from app.domain.words import bare, folded
 from app.retrievers.lexicon import Lexicon, NameMatch, name_matches
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, scope_arguments
 from app.storage.engine import Connection
@@ -47,6 +48,7 @@ FIRST_CHUNKS: Final = """
 
 MOST_FILES: Final = 5_000
 MOST_DEFINITIONS: Final = 5_000
+WITH_SIGILS: Final = 0.98
 SMOOTHING: Final = 0.1  # a name made of words that every file has must not divide by nothing
 
 
@@ -143,7 +145,7 @@ class NameSearch:
 
     async def definitions(self, connection: Connection, query: RetrievalQuery, matches: Sequence[NameMatch]) -> list[FoundDefinition]:
         """Definitions that are identifiers of the question or share a word with it."""
-        identifiers = sorted({last.lower() for _, last in query.terms.identifiers})
+        identifiers = sorted({folded(last) for _, last in query.terms.identifiers})
         words = [match.word for match in matches]
         if not identifiers and not words:
             return []
@@ -203,12 +205,15 @@ def _found_definition(row: asyncpg.Record, matcher: _Matcher, terms: QueryTerms,
 
 
 def _exactness(name: str, qualified: str, kind: SymbolKind, terms: QueryTerms, exact_names: set[str]) -> float:
-    """1 for an identifier of the question in its own case, .8 in another when no definition has that one; × kind; × 1.3 in its parent."""
+    """How far a definition is an identifier of the question: 1 as written, a little less with sigils around it, .8 in another case when
+    no definition has that one; × kind; × 1.3 in the parent that the question names."""
     best = 0.0
     for written, last in terms.identifiers:
         if name == last:
             value = 1.0
-        elif name.lower() == last.lower() and last not in exact_names:
+        elif bare(name) == bare(last):
+            value = WITH_SIGILS
+        elif folded(name) == folded(last) and last not in exact_names:
             value = 0.8
         else:
             continue

@@ -16,6 +16,7 @@ from app.domain.code import PathClass
 from app.domain.query import Intent, Modality, RetrievalQuery
 from app.domain.ranking import ChunkHit, Evidence, FileHit, FileKey, RankedList
 from app.domain.vectors import asymmetric_scores
+from app.domain.words import folded
 from app.embeddings.cached import QueryVectorCache
 from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_file, ranked
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
@@ -45,7 +46,7 @@ NEAREST: Final = f"""{SCOPE}
 DEFINED: Final = f"""{SCOPE}
     SELECT c.chunk_id, e.bits
     FROM scope s
-    JOIN symbol c ON c.repository_id = s.repository_id AND c.lname = lower(${FIRST_FREE + 1})
+    JOIN symbol c ON c.repository_id = s.repository_id AND c.lname = ${FIRST_FREE + 2}
     {LIVE}
     JOIN embedding e ON e.repository_id = c.repository_id AND e.vector_set = ${FIRST_FREE} AND e.chunk_id = c.chunk_id
         AND e.bits IS NOT NULL
@@ -96,7 +97,8 @@ class SemanticRetriever:
 
     async def _stored_bits(self, connection: Connection, query: RetrievalQuery, name: str) -> NDArray[np.float32] | None:
         """The ±1 vector of the chunk that defines ``name``, None when no such chunk is embedded."""
-        row = await connection.fetchrow(DEFINED, *scope_arguments(query), self._embedder.name, name.split(".")[-1])
+        last = name.split(".")[-1]
+        row = await connection.fetchrow(DEFINED, *scope_arguments(query), self._embedder.name, last, folded(last))
         if row is None:
             return None
         signs = np.unpackbits(np.frombuffer(row["bits"].bytes, np.uint8)).astype(np.float32) * 2 - 1

@@ -57,7 +57,7 @@ class StructuralRetriever:
             definitions = await self._names.definitions(connection, query, matches)
             named = await self._names.files(connection, query, matches)
             if _asks_for_symbol(query):
-                definitions = [definition for definition in definitions if definition.exact > 0]
+                definitions = _as_written([definition for definition in definitions if definition.exact > 0], query)
             files = _rank(query, definitions, named)
             fuzzy = not files and await self._typos(connection, query)
             files = fuzzy or await _with_chunks(connection, files)
@@ -84,6 +84,12 @@ class StructuralRetriever:
 
 def _fuzzy_evidence(row: asyncpg.Record) -> Evidence:
     return Evidence(Modality.STRUCTURAL, row["similarity"], "definition", line=row["name_line"], symbol=row["name"], fuzzy=True)
+
+
+def _as_written(definitions: list[FoundDefinition], query: RetrievalQuery) -> list[FoundDefinition]:
+    """Those that bear the name exactly as it was asked for, when there are any: ``run`` is not ``_run``."""
+    names = {last for _, last in query.terms.identifiers}
+    return [definition for definition in definitions if definition.name in names] or definitions
 
 
 def _asks_for_symbol(query: RetrievalQuery) -> bool:

@@ -34,22 +34,25 @@ WORDS: Final = f"""{SCOPE},
         CROSS JOIN scope s
         JOIN posting p ON p.repository_id = s.repository_id AND p.term = t.term
     ),
+    sizes AS (
+        SELECT g.repository_id, sum(g.chunks) AS chunks FROM segment g JOIN scope s ON s.repository_id = g.repository_id GROUP BY 1
+    ),
     scored AS (
         SELECT p.repository_id, u.chunk_id,
                sum(p.weight * ln(1 + (greatest(z.chunks - p.frequency, 0) + 0.5) / (p.frequency + 0.5)) * u.weight) / 1000 AS score
         FROM postings p
-        JOIN unnest(${FIRST_FREE + 2}::int[], ${FIRST_FREE + 3}::int[]) AS z(repository_id, chunks) ON z.repository_id = p.repository_id
+        JOIN sizes z ON z.repository_id = p.repository_id
         CROSS JOIN LATERAL unnest(p.chunks, p.weights) AS u(chunk_id, weight)
         GROUP BY 1, 2
     ),
-    best AS (SELECT * FROM scored ORDER BY score DESC LIMIT ${FIRST_FREE + 4})
+    best AS (SELECT * FROM scored ORDER BY score DESC LIMIT ${FIRST_FREE + 2})
     SELECT b.repository_id, b.chunk_id, b.score, c.file_id, f.path, f.language, f.path_class
     FROM best b
     JOIN chunk c ON c.repository_id = b.repository_id AND c.chunk_id = b.chunk_id
     JOIN scope s ON s.repository_id = b.repository_id
     {LIVE} {SYMBOL_FILTER}
     ORDER BY b.score DESC, f.path, b.chunk_id
-    LIMIT ${FIRST_FREE + 5}
+    LIMIT ${FIRST_FREE + 3}
 """
 
 
@@ -104,14 +107,11 @@ class TextRetriever:
     async def _best_chunks(self, connection: Connection, query: RetrievalQuery) -> list[FoundChunk]:
         if not query.terms.terms:
             return []
-        snapshots = query.scope.snapshots
         rows = await connection.fetch(
             WORDS,
             *scope_arguments(query),
             list(query.terms.terms.keys()),
             list(query.terms.terms.values()),
-            [snapshot.repository_id for snapshot in snapshots],
-            [snapshot.chunks for snapshot in snapshots],
             None if is_filtered(query) else CHUNKS_KEPT * OVERFETCH,
             CHUNKS_KEPT,
         )

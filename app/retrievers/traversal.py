@@ -11,6 +11,7 @@ import asyncpg
 from app.domain.code import EdgeClass, SymbolKind
 from app.domain.query import RetrievalQuery
 from app.domain.symbol_id import file_symbol_id
+from app.domain.words import folded
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, scope_arguments
 from app.retrievers.sites import Site
 from app.storage.engine import Connection
@@ -145,7 +146,7 @@ async def resolve_targets(connection: Connection, query: RetrievalQuery) -> Targ
             return in_file
     names = operands[:1] or tuple(written for written, _ in query.terms.identifiers) or (*query.terms.words, *query.terms.wholes)
     segments = {name: _segments(name) for name in names}
-    rows = await connection.fetch(BY_NAME, *scope_arguments(query)[:3], sorted({parts[-1].lower() for parts in segments.values()}))
+    rows = await connection.fetch(BY_NAME, *scope_arguments(query)[:3], sorted({folded(parts[-1]) for parts in segments.values()}))
     candidates = [_target(row) for row in rows]
     chosen = [target for parts in segments.values() for target in _matching(candidates, parts)]
     symbols = tuple(dict.fromkeys(chosen))[:MOST_TARGETS]
@@ -162,9 +163,9 @@ def _segments(name: str) -> list[str]:
 
 
 def _matching(candidates: Sequence[Target], parts: Sequence[str]) -> list[Target]:
-    """Candidates of the last segment's name: those in the named parent when there are any, in the case given when there are any."""
+    """Candidates of the last segment's name, as written when there are any; of those the ones in the named parent when there are any."""
     named = [target for target in candidates if target.name == parts[-1]] or [
-        target for target in candidates if target.name.lower() == parts[-1].lower()
+        target for target in candidates if folded(target.name) == folded(parts[-1])
     ]
     if len(parts) > 1:
         return [target for target in named if _within(target, parts[-2])] or named

@@ -47,7 +47,9 @@ class SearchService:
         retrievers: Mapping[Modality, Retriever],
         settings: SearchSettings,
         on_degraded: OnDegraded = _ignore,
+        profiles: Profiles | None = None,
     ) -> None:
+        """``profiles``: other numbers than those of ``profiles.toml``, for measuring what each is worth."""
         self._classifier = classifier
         self._stop_words = stop_words
         self._snapshots = snapshots
@@ -55,7 +57,7 @@ class SearchService:
         self._retrievers = retrievers
         self._settings = settings
         self._on_degraded = on_degraded
-        self._profiles: Profiles = load_profiles()
+        self._profiles: Profiles = profiles or load_profiles()
 
     def classify(self, request: SearchRequest) -> Routing:
         """The route that ``search`` would take; raises InvalidRequest."""

@@ -29,6 +29,7 @@ _CONTENT = (
     "centrality",
     "embedding",
     "posting",
+    "segment",
     "name_word",
     "import",
     "reference",

@@ -51,6 +51,11 @@ MERGE = """
     GROUP BY p.term
 """
 
+COUNT_SEGMENT = """
+    INSERT INTO segment (repository_id, segment_id, files, chunks)
+    SELECT $1, $2, count(DISTINCT file_id)::int, count(*)::int FROM chunk WHERE repository_id = $1
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Swept:
@@ -121,5 +126,7 @@ async def _merge_segments(connection: Connection, repository_id: int) -> bool:
         repository_id,
     )
     await connection.execute(MERGE, repository_id, segment_id)
-    await connection.execute("DELETE FROM posting WHERE repository_id = $1 AND segment_id < $2", repository_id, segment_id)
+    await connection.execute(COUNT_SEGMENT, repository_id, segment_id)
+    for table in ("posting", "segment"):
+        await connection.execute(f"DELETE FROM {table} WHERE repository_id = $1 AND segment_id < $2", repository_id, segment_id)
     return True

@@ -224,6 +224,16 @@ centrality = sa.Table(
     sa.Column("value", sa.REAL, nullable=False),
 )
 
+# What the postings of a segment were made of: the frequencies in them are out of these counts, dead content included.
+segment = sa.Table(
+    "segment",
+    metadata,
+    _repository_id(),
+    sa.Column("segment_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("files", sa.Integer, nullable=False),
+    sa.Column("chunks", sa.Integer, nullable=False),
+)
+
 posting = sa.Table(
     "posting",
     metadata,

@@ -17,6 +17,7 @@ from app.domain.analysis import FileAnalysis, Posting
 from app.domain.code import Outcome
 from app.domain.facts import ResolvedEdge, identify
 from app.domain.index import Coverage, SkipReason
+from app.domain.words import folded
 from app.storage.engine import Connection
 from app.storage.facts import FactReader
 from app.storage.generations import FOREVER
@@ -302,6 +303,8 @@ class SegmentWriter:
         self._repository_id = repository_id
         self._segment_id = segment_id
         self._extractor = extractor
+        self._files = 0
+        self._chunks = 0
         self._symbol_words: Counter[str] = Counter()
         self._file_words: Counter[str] = Counter()
 
@@ -321,6 +324,8 @@ class SegmentWriter:
         written = []
         for analysis in analyses:
             self._append(batch, file_id, chunk_id, analysis)
+            self._files += 1
+            self._chunks += len(analysis.chunks)
             self._file_words.update(analysis.name_words)
             self._symbol_words.update(word for words in analysis.symbol_words for word in words)
             written.append(WrittenFile(file_id, chunk_id))
@@ -359,7 +364,7 @@ class SegmentWriter:
                 ids[ordinal],
                 first_chunk + analysis.symbol_chunk[ordinal],
                 s.name,
-                s.name.lower(),
+                folded(s.name),
                 s.qualified,
                 str(s.kind),
                 s.container,
@@ -399,6 +404,9 @@ class SegmentWriter:
     async def finish(self, postings: Iterable[Posting]) -> None:
         """Write the segment's postings and the words of its names; without them its files could not be found by words."""
         await self._connection.copy_records_to_table("posting", records=self._posting_rows(postings))
+        await self._connection.copy_records_to_table(
+            "segment", records=[(self._repository_id, self._segment_id, self._files, self._chunks)]
+        )
         words = sorted(self._symbol_words.keys() | self._file_words.keys())
         await self._connection.execute(
             "INSERT INTO name_word (repository_id, word, symbols, files) SELECT $1, * FROM unnest($2::text[], $3::int[], $4::int[]) "

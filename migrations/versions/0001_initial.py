@@ -193,6 +193,15 @@ STATEMENTS = (
     )
     """,
     """
+    CREATE TABLE segment (
+        repository_id INTEGER NOT NULL,
+        segment_id INTEGER NOT NULL,
+        files INTEGER NOT NULL,
+        chunks INTEGER NOT NULL,
+        PRIMARY KEY (repository_id, segment_id)
+    )
+    """,
+    """
     CREATE TABLE skipped_file (
         repository_id INTEGER NOT NULL,
         branch_id SMALLINT NOT NULL,
@@ -317,6 +326,7 @@ TABLES = (
     "posting",
     "reference",
     "repository",
+    "segment",
     "skipped_file",
     "symbol",
     "branch",
