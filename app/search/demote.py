@@ -21,7 +21,8 @@ _INCLUDED_BY = {
     "include_vendor": (PathClass.VENDOR, PathClass.GENERATED),
 }
 _VERSION_DIRECTORY = re.compile(r"v(\d+)")
-_VERSION_ASKED = re.compile(r"(?<![A-Za-z0-9_])v\d", re.IGNORECASE)
+_VERSION_ASKED = re.compile(r"(?<![A-Za-z0-9_])v(\d+)", re.IGNORECASE)
+Version = tuple[tuple[int, str], int]
 _WORD = re.compile(r"[\w-]+")
 
 
@@ -30,8 +31,8 @@ def demote(candidates: Sequence[Candidate], text: str, intent: Intent, filters: 
     if intent in (Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS):
         return list(candidates)  # every call site matters, wherever it is
     wanted = wanted_classes(text, filters, profile)
-    newest = {} if _VERSION_ASKED.search(text) else _newest_versions(candidates)
-    return by_score(_demoted(candidate, wanted, newest, profile) for candidate in candidates)
+    outdated = _outdated(candidates, frozenset(int(number[:9]) for number in _VERSION_ASKED.findall(text)))
+    return by_score(_demoted(candidate, wanted, outdated, profile) for candidate in candidates)
 
 
 def wanted_classes(text: str, filters: Filters, profile: DemotionProfile) -> frozenset[PathClass]:
@@ -46,12 +47,12 @@ def _any_inside(words: Iterable[str], text: str) -> bool:
     return not text.isascii() and any(word in text for word in words if "\u4e00" <= word[0] <= "\u9fff")
 
 
-def _demoted(candidate: Candidate, wanted: frozenset[PathClass], newest: dict[tuple[int, str], int], profile: DemotionProfile) -> Candidate:
+def _demoted(candidate: Candidate, wanted: frozenset[PathClass], outdated: frozenset[Version], profile: DemotionProfile) -> Candidate:
     factor, reasons = 1.0, []
     if candidate.path_class not in wanted and candidate.path_class in profile.factors:
         factor *= profile.factors[candidate.path_class]
         reasons.append(candidate.path_class.value)
-    if any(version < newest.get(place, -1) for place, version in _versions(candidate)):
+    if not outdated.isdisjoint(_versions(candidate)):
         factor *= profile.old_version
         reasons.append("old version")
     if not reasons:
@@ -59,15 +60,16 @@ def _demoted(candidate: Candidate, wanted: frozenset[PathClass], newest: dict[tu
     return replace(candidate, score=candidate.score * factor, demotion=factor, demotion_reason=", ".join(reasons))
 
 
-def _newest_versions(candidates: Sequence[Candidate]) -> dict[tuple[int, str], int]:
-    newest: dict[tuple[int, str], int] = {}
+def _outdated(candidates: Sequence[Candidate], asked: frozenset[int]) -> frozenset[Version]:
+    """The versions that have a newer one beside them; when the question names versions, all that have a named one beside them."""
+    beside: dict[tuple[int, str], set[int]] = {}
     for candidate in candidates:
         for place, version in _versions(candidate):
-            newest[place] = max(version, newest.get(place, version))
-    return newest
+            beside.setdefault(place, set()).add(version)
+    return frozenset((place, version) for place, versions in beside.items() for version in versions - (asked & versions or {max(versions)}))
 
 
-def _versions(candidate: Candidate) -> list[tuple[tuple[int, str], int]]:
+def _versions(candidate: Candidate) -> list[Version]:
     """((repository, parent directory), number) of each ``v<number>`` directory in the path."""
     directories = candidate.key.path.split("/")[:-1]
     found = []

@@ -22,7 +22,8 @@ def weighted_rrf(lists: Mapping[Modality, RankedList], plan: Plan) -> list[Candi
         for rank, hit in enumerate(lists[modality].files if modality in lists else ()):
             contribution = Contribution(modality, rank, weight, weight / (plan.k + rank + 1))
             found.setdefault(hit.key, []).append((contribution, hit))
-    return by_score(_fused(parts) for parts in found.values())
+    largest = {modality: _largest_chunk_score(ranked) for modality, ranked in lists.items()}
+    return by_score(_fused(parts, largest) for parts in found.values())
 
 
 def in_list_order(ranked: RankedList, weight: float) -> list[Candidate]:
@@ -39,23 +40,28 @@ def by_score(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.key.path, candidate.key.repository_id))
 
 
-def _fused(parts: Sequence[tuple[Contribution, FileHit]]) -> Candidate:
+def _largest_chunk_score(ranked: RankedList) -> float:
+    return max((chunk.score for file in ranked.files for chunk in file.chunks), default=0.0)
+
+
+def _fused(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> Candidate:
     contributions = tuple(contribution for contribution, _ in parts)
     features: dict[str, float] = {}
     for _, hit in parts:
         for name, value in hit.features.items():
             features[name] = max(value, features.get(name, value))
     score = sum(contribution.value for contribution in contributions)
-    return _candidate(parts[0][1], score, _merged_chunks(parts), contributions, features)
+    return _candidate(parts[0][1], score, _merged_chunks(parts, largest), contributions, features)
 
 
-def _merged_chunks(parts: Sequence[tuple[Contribution, FileHit]]) -> tuple[ChunkHit, ...]:
-    """The chunks of a file with their evidence added up: weight / rank within the file, so that the first of a list leads."""
+def _merged_chunks(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> tuple[ChunkHit, ...]:
+    """The chunks of a file with their evidence added up: each modality's score as a part of its best chunk's anywhere."""
     scores: dict[int, float] = {}
     evidence: dict[int, tuple[Evidence, ...]] = {}
     for contribution, hit in parts:
-        for rank, chunk in enumerate(hit.chunks):
-            scores[chunk.chunk_id] = scores.get(chunk.chunk_id, 0.0) + contribution.weight / (rank + 1)
+        scale = largest[contribution.modality] or 1.0
+        for chunk in hit.chunks:
+            scores[chunk.chunk_id] = scores.get(chunk.chunk_id, 0.0) + max(0.0, chunk.score) / scale
             evidence[chunk.chunk_id] = evidence.get(chunk.chunk_id, ()) + chunk.evidence
     order = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
     return tuple(ChunkHit(chunk_id, scores[chunk_id], evidence[chunk_id]) for chunk_id in order)
