@@ -18,7 +18,7 @@ RUN apt-get update \
  && useradd --system --create-home --uid 10001 fourfold
 COPY --from=build /opt/fourfold /opt/fourfold
 ENV PATH=/opt/fourfold/bin:$PATH FOURFOLD_HOST=0.0.0.0 FOURFOLD_LOG_FORMAT=json
-USER fourfold
+USER 10001
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=2)"]

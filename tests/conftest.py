@@ -53,6 +53,12 @@ def database_url(embedded_server: embedded.EmbeddedServer, template_database: st
     yield from _database(embedded_server.url, template_database)
 
 
+@pytest.fixture(scope="module")
+def module_database_url(embedded_server: embedded.EmbeddedServer, template_database: str) -> Iterator[str]:
+    """A fresh database with the newest schema, for all tests of a module."""
+    yield from _database(embedded_server.url, template_database)
+
+
 @pytest.fixture
 def empty_database_url(embedded_server: embedded.EmbeddedServer) -> Iterator[str]:
     """A fresh database without any table or extension."""

@@ -65,7 +65,10 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a result must satisfy. Globs are git's; a leading ``!`` excludes. ``include_*`` lift the demotion of a class."""
+    """What a result must satisfy. Globs are git's; a leading ``!`` excludes. ``include_*`` lift the demotion of a class.
+
+    ``case``: True in the case given, False in any; None in the case given, and in any where a question's string occurs in no other.
+    """
 
     languages: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -74,7 +77,7 @@ class Filters:
     include_tests: bool = False
     include_docs: bool = False
     include_vendor: bool = False
-    case: bool = False
+    case: bool | None = None
     regex: bool = False
     word: bool = False
 
@@ -143,8 +146,22 @@ class QueryTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class Position:
+    """How far a list in the order of repositories and paths has come: files up to this one are done.
+
+    ``results`` and ``lines`` were listed so far; ``any_case``: the list takes its literal in any case.
+    """
+
+    repository_id: int
+    path: str
+    results: int = 0
+    lines: int = 0
+    any_case: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RetrievalQuery:
-    """What a retriever is handed: the same for all four."""
+    """What a retriever is handed: the same for all four. ``after``: where a list of every match in path order goes on."""
 
     text: str
     classification: Classification
@@ -155,3 +172,4 @@ class RetrievalQuery:
     literal: str | None
     deadline_ms: int
     every_match: bool = False
+    after: Position | None = None

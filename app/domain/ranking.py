@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.domain.code import PathClass
-from app.domain.query import Classification, Filters, Modality, Preset, Scope, Strategy
+from app.domain.query import Classification, Filters, Modality, Position, Preset, Scope, Strategy
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -56,7 +56,10 @@ class FileHit:
 
 @dataclass(frozen=True, slots=True)
 class RankedList:
-    """What one retriever hands over: files best first. ``complete`` is false when more matched than were read."""
+    """What one retriever hands over: files best first. ``complete`` is false when more matched than were read.
+
+    ``resume``: where the rest begins, when the files are a part of a list in path order.
+    """
 
     modality: Modality
     files: tuple[FileHit, ...]
@@ -65,6 +68,7 @@ class RankedList:
     total_files: int | None = None
     total_lines: int | None = None
     warnings: tuple[str, ...] = ()
+    resume: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,13 @@ SIZES: Final = "SELECT repository_id, sum(files)::int AS files FROM segment WHER
 
 # A prefix is the range [low, high) in byte order, which the "C" collation of the column makes an index scan.
 NAME_WORDS: Final = """
-    SELECT word FROM name_word WHERE repository_id = ANY($1::int[]) AND word = ANY($2::text[])
-    UNION
-    SELECT w.word FROM unnest($3::text[], $4::text[]) AS p(low, high), unnest($1::int[]) AS r(id)
-    JOIN LATERAL (SELECT word FROM name_word w WHERE w.repository_id = r.id AND w.word >= p.low AND w.word < p.high) w ON true
+    SELECT word, sum(symbols)::int AS symbols FROM (
+        SELECT repository_id, word, symbols FROM name_word WHERE repository_id = ANY($1::int[]) AND word = ANY($2::text[])
+        UNION
+        SELECT w.repository_id, w.word, w.symbols FROM unnest($3::text[], $4::text[]) AS p(low, high), unnest($1::int[]) AS r(id)
+        JOIN LATERAL (SELECT * FROM name_word w WHERE w.repository_id = r.id AND w.word >= p.low AND w.word < p.high) w ON true
+    ) AS w
+    GROUP BY word
 """
 
 _GENERATIONS_KEPT: Final = 64
@@ -37,11 +40,12 @@ _LAST_CHARACTER: Final = "\U0010ffff"
 
 @dataclass(frozen=True, slots=True)
 class NameMatch:
-    """A word of names that answers a word of the question with strength ``match``."""
+    """A word of names that answers a word of the question with strength ``match``; ``symbols`` definitions have it in their names."""
 
     query_word: str
     word: str
     match: float
+    symbols: int
 
 
 @dataclass(slots=True)
@@ -107,7 +111,7 @@ async def name_matches(connection: Connection, scope: Scope, query_words: Iterab
         [word + _LAST_CHARACTER for word in prefixes],
     )
     found = [
-        NameMatch(question, row["word"], match)
+        NameMatch(question, row["word"], match, row["symbols"])
         for row in rows
         for question in questions
         if (match := word_match(question, row["word"])) > 0

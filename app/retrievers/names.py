@@ -7,9 +7,11 @@ identifier of the question.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 import asyncpg
@@ -48,6 +50,7 @@ FIRST_CHUNKS: Final = """
 
 MOST_FILES: Final = 5_000
 MOST_DEFINITIONS: Final = 5_000
+DEFINITIONS_SCORED: Final = 800
 WITH_SIGILS: Final = 0.98
 SMOOTHING: Final = 0.1  # a name made of words that every file has must not divide by nothing
 
@@ -146,7 +149,7 @@ class NameSearch:
     async def definitions(self, connection: Connection, query: RetrievalQuery, matches: Sequence[NameMatch]) -> list[FoundDefinition]:
         """Definitions that are identifiers of the question or share a word with it."""
         identifiers = sorted({folded(last) for _, last in query.terms.identifiers})
-        words = [match.word for match in matches]
+        words = telling_words(matches)
         if not identifiers and not words:
             return []
         rows = await connection.fetch(DEFINITIONS.format(limit=MOST_DEFINITIONS), *scope_arguments(query), identifiers, words)
@@ -171,6 +174,17 @@ class NameSearch:
             key: _Matcher({word: values[word] for word in terms.words}, sum(values[word] for word in terms.words) or 1.0, strengths, values)
             for key, values in rarity.items()
         }
+
+
+def telling_words(matches: Sequence[NameMatch]) -> list[str]:
+    """The rarest of the matching words of names, as many as lead to a bounded number of definitions, at least one.
+
+    A definition that shares only a word like ``get`` with the question covers little of it; one that shares more is found by the rest.
+    """
+    frequencies = {match.word: match.symbols for match in matches}
+    rarest = sorted(frequencies, key=lambda word: (frequencies[word], word))
+    reached = list(accumulate(frequencies[word] for word in rarest))
+    return rarest[: max(1, bisect_right(reached, DEFINITIONS_SCORED))]
 
 
 def _named_file(row: asyncpg.Record, matcher: _Matcher, terms: QueryTerms) -> NamedFile:

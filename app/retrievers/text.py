@@ -26,26 +26,31 @@ BEST_CHUNK, FILE_STEM, QUESTION_IN_PATH = 0.3, 0.5, 0.2
 # Replaced content keeps its postings until it is swept: rank more than are kept, then drop the dead ones.
 OVERFETCH: Final = 3
 
+# ``worth`` is weight × idf of a term, worked out once per term: inside the sum it would be worked out for every posting.
 WORDS: Final = f"""{SCOPE},
-    postings AS (
+    sizes AS (
+        SELECT g.repository_id, sum(g.chunks)::float8 AS chunks
+        FROM segment g JOIN scope s ON s.repository_id = g.repository_id GROUP BY 1
+    ),
+    found AS (
         SELECT p.repository_id, p.chunks, p.weights, t.weight,
-               sum(cardinality(p.chunks)) OVER (PARTITION BY p.repository_id, p.term) AS frequency
+               (sum(cardinality(p.chunks)) OVER (PARTITION BY p.repository_id, p.term))::float8 AS frequency
         FROM unnest(${FIRST_FREE}::text[], ${FIRST_FREE + 1}::real[]) AS t(term, weight)
         CROSS JOIN scope s
         JOIN posting p ON p.repository_id = s.repository_id AND p.term = t.term
     ),
-    sizes AS (
-        SELECT g.repository_id, sum(g.chunks) AS chunks FROM segment g JOIN scope s ON s.repository_id = g.repository_id GROUP BY 1
+    postings AS MATERIALIZED (
+        SELECT f.repository_id, f.chunks, f.weights,
+               f.weight * ln(1 + (greatest(z.chunks - f.frequency, 0) + 0.5::float8) / (f.frequency + 0.5::float8)) / 1000 AS worth
+        FROM found f JOIN sizes z ON z.repository_id = f.repository_id
     ),
     scored AS (
-        SELECT p.repository_id, u.chunk_id,
-               sum(p.weight * ln(1 + (greatest(z.chunks - p.frequency, 0) + 0.5) / (p.frequency + 0.5)) * u.weight) / 1000 AS score
+        SELECT p.repository_id, u.chunk_id, sum(p.worth * u.weight) AS score
         FROM postings p
-        JOIN sizes z ON z.repository_id = p.repository_id
         CROSS JOIN LATERAL unnest(p.chunks, p.weights) AS u(chunk_id, weight)
         GROUP BY 1, 2
     ),
-    best AS (SELECT * FROM scored ORDER BY score DESC LIMIT ${FIRST_FREE + 2})
+    best AS MATERIALIZED (SELECT * FROM scored ORDER BY score DESC LIMIT ${FIRST_FREE + 2})
     SELECT b.repository_id, b.chunk_id, b.score, c.file_id, f.path, f.language, f.path_class
     FROM best b
     JOIN chunk c ON c.repository_id = b.repository_id AND c.chunk_id = b.chunk_id

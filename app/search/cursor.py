@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from app.domain.errors import InvalidRequest
-from app.domain.query import Scope, SearchRequest
+from app.domain.query import Position, Scope, SearchRequest
 
 _PRESENTATION: Final = ("cursor", "limit", "snippet_lines", "max_bytes", "timeout_ms", "explain")
 _LARGEST: Final = 2**31 - 1
@@ -19,17 +19,23 @@ _LARGEST: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """``depth`` is how many chunks the retrievers were asked for: another depth could give another order."""
+    """``depth`` is how many chunks the retrievers were asked for: another depth could give another order.
+
+    ``after``: the offset counts from there, in a list that is read in path order.
+    """
 
     generations: Mapping[int, int]
     offset: int
     depth: int
+    after: Position | None = None
 
 
-def encode(scope: Scope, offset: int, depth: int, request: SearchRequest) -> str:
+def encode(scope: Scope, offset: int, depth: int, request: SearchRequest, after: Position | None = None) -> str:
     """The cursor of the page that begins at ``offset``."""
     generations = {str(snapshot.repository_id): snapshot.generation for snapshot in scope.snapshots}
-    data = {"g": generations, "o": offset, "d": depth, "q": _digest(request)}
+    data: dict[str, object] = {"g": generations, "o": offset, "d": depth, "q": _digest(request)}
+    if after:
+        data["a"] = [after.repository_id, after.path, after.results, after.lines, int(after.any_case)]
     return base64.urlsafe_b64encode(json.dumps(data, separators=(",", ":")).encode()).decode().rstrip("=")
 
 
@@ -37,13 +43,23 @@ def decode(text: str, request: SearchRequest) -> Cursor:
     """Raises InvalidRequest for a text that is no cursor, or the cursor of another question."""
     try:
         data = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
-        cursor = Cursor({int(key): _number(value) for key, value in data["g"].items()}, _number(data["o"]), _number(data["d"]))
+        generations = {int(key): _number(value) for key, value in data["g"].items()}
+        cursor = Cursor(generations, _number(data["o"]), _number(data["d"]), _position(data.get("a")))
         digest = data["q"]
     except (binascii.Error, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InvalidRequest("this is not a cursor of this service", field="cursor") from None
     if digest != _digest(request) or not cursor.generations or not all(0 < key <= _LARGEST for key in cursor.generations):
         raise InvalidRequest("this cursor belongs to another question", field="cursor")
     return cursor
+
+
+def _position(value: object) -> Position | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != 5 or not isinstance(value[1], str) or not value[1].isprintable():
+        raise ValueError("no position")
+    repository_id, path, results, lines, any_case = value
+    return Position(_number(repository_id), path, _number(results), _number(lines), bool(_number(any_case)))
 
 
 def _number(value: object) -> int:

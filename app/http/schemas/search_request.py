@@ -32,8 +32,9 @@ class FilterFields(StrictModel):
     """Do not demote documentation and configuration."""
     include_vendor: bool = False
     """Do not demote vendored and generated code."""
-    case: bool = False
-    """Case-sensitive."""
+    case: bool | None = None
+    """True: in the case given; false: in any. By default literals and patterns are taken in the case given, and a question's string in any
+    case only where it occurs in no other."""
     regex: bool = False
     """The whole query is one RE2 pattern."""
     word: bool = False
