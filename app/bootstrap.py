@@ -196,6 +196,8 @@ def _embedder(settings: Settings) -> QueryVectorCache | None:
 async def service(settings: Settings, *, warm: bool = False) -> AsyncIterator[Service]:
     """The service with its store open; ``warm`` loads the embedder before the first question needs it."""
     async with backend(settings) as opened:
+        if warm:
+            load_classifier().warm()
         warming = asyncio.create_task(_warm(opened.embedder if warm else None))
         try:
             yield compose(opened)

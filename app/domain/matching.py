@@ -19,9 +19,6 @@ from app.domain.errors import InvalidRequest
 LARGEST_PROGRAM: Final = 20_000
 """Instructions of RE2. Without its cache RE2 takes about 0.2 ns an instruction and byte: 6 ms for a chunk of 1,500 bytes."""
 
-LARGEST_WORK: Final = 10_000_000_000
-"""Instructions × bytes that one text may cost: about two seconds at worst."""
-
 _MOST_TRIES: Final = 1_000  # matches looked at in one line; `x*` has one at every character
 _NO_WORD: Final = r"[^\p{L}\p{M}\p{N}\p{Pc}]"
 
@@ -38,7 +35,13 @@ class Span(NamedTuple):
 
 
 class Matcher(Protocol):
-    """Finds one literal or pattern. Lines are what ``\\n`` separates."""
+    """Finds one literal or pattern. Lines are what ``\\n`` separates.
+
+    ``size``: instructions of RE2's program; a text may cost so many steps a byte.
+    """
+
+    @property
+    def size(self) -> int: ...
 
     def lines(self, text: str) -> list[int]:
         """0-based numbers of the lines that match, in order."""
@@ -47,11 +50,6 @@ class Matcher(Protocol):
     def spans(self, text: str) -> Iterator[Span]:
         """The matches, in order; a line that matches only where nothing stands has one empty span."""
         ...
-
-
-def is_too_long(text: str, matcher: Matcher) -> bool:
-    """Whether matching this text could take seconds: only a huge line under a large pattern can."""
-    return isinstance(matcher, _Pattern) and len(text) * matcher.size > LARGEST_WORK
 
 
 @lru_cache(maxsize=64)
@@ -66,6 +64,8 @@ def matcher(wanted: str, *, regex: bool, case: bool = True, word: bool = False) 
 
 class _Literal:
     """The exact string, within a line."""
+
+    size = 1
 
     def __init__(self, wanted: str) -> None:
         self._wanted = wanted
@@ -105,7 +105,7 @@ class _Pattern:
         edges = rf"(?:^|{_NO_WORD})(?:{pattern})(?:$|{_NO_WORD})"
         self._decisive = _compile("(?m)" + (edges if word else pattern), case=case)
         self._word = word
-        self.size: Final = max(self._decisive.programsize, self._decisive.reverseprogramsize)
+        self.size = _size(self._decisive)
 
     def lines(self, text: str) -> list[int]:
         """See Matcher."""
@@ -145,6 +145,7 @@ class _Block:
     def __init__(self, wanted: str, *, case: bool, word: bool) -> None:
         edges = (rf"(?:\A|{_NO_WORD})", rf"(?:\z|{_NO_WORD})") if word else ("", "")
         self._regexp = _compile(edges[0] + "(" + re2.escape(wanted) + ")" + edges[1], case=case, over_lines=True)
+        self.size = _size(self._regexp)
 
     def lines(self, text: str) -> list[int]:
         """See Matcher. Every line that a match stands on matches."""
@@ -178,6 +179,10 @@ def _compile(pattern: str, *, case: bool, over_lines: bool = False) -> re2._Rege
     if compiled.programsize > LARGEST_PROGRAM:
         raise InvalidRequest("the pattern is too large: repeat less or fewer characters", field="query")
     return compiled
+
+
+def _size(compiled: re2._Regexp) -> int:
+    return max(compiled.programsize, compiled.reverseprogramsize)
 
 
 def _message(error: re2.error) -> str:

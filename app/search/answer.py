@@ -49,7 +49,6 @@ def answer(page: Page, took_ms: float) -> SearchAnswer:
     if missing and request.cursor:
         raise CursorExpired(field="cursor")
     partial = bool(found.gathered.degraded) or missing
-    end = page.offset + len(page.shown)
     return SearchAnswer(
         query=request.query,
         text=page.parsed.text,
@@ -63,7 +62,7 @@ def answer(page: Page, took_ms: float) -> SearchAnswer:
         total=_total(page),
         relevance=relevance(page.entries, results, query),
         partial=partial,
-        next_cursor=cursor.encode(query.scope, end, query.limit, request) if end < len(page.entries) else None,
+        next_cursor=_next_cursor(page),
         scope=query.scope,
         warnings=tuple(_warnings(page, missing)),
         absence=None if page.entries else absence(query.scope, found.gathered.lists, query, partial=partial),
@@ -87,17 +86,31 @@ def _total(page: Page) -> Total:
     text = gathered.lists.get(Modality.TEXT)
     only = next(iter(gathered.lists.values())) if len(gathered.lists) == 1 and page.request.dedupe is Dedupe.FILE else None
     known = only.total_files if only else None
-    return Total(max(len(page.entries), known or 0), text.total_lines if text else None, complete)
+    return Total(max(_listed(page), known or 0), text.total_lines if text else None, complete)
+
+
+def _listed(page: Page) -> int:
+    """Results of all pages up to the end of the list that this page is of."""
+    return (page.query.after.results if page.query.after else 0) + len(page.entries)
+
+
+def _next_cursor(page: Page) -> str | None:
+    """Within this list, or at the part of it that was not read yet."""
+    query, end = page.query, page.offset + len(page.shown)
+    if end < len(page.entries):
+        return cursor.encode(query.scope, end, query.limit, page.request, query.after)
+    resume = next((ranked.resume for ranked in page.found.gathered.lists.values() if ranked.resume), None)
+    return cursor.encode(query.scope, 0, query.limit, page.request, resume) if resume else None
 
 
 def _warnings(page: Page, missing: bool) -> list[Notice]:
     lists, query = page.found.gathered.lists, page.query
-    last_page = page.offset + len(page.shown) >= len(page.entries)
+    last_page = _next_cursor(page) is None
     return [
         *page.found.plan.warnings,
         *(notice("modality_unavailable", modality=modality.value) for modality in page.unavailable),
         *scope_notices(query.scope, lists),
         *list_notices(lists, page.entries, query),
-        *([notice("more_matches")] if last_page and _total(page).results > len(page.entries) else []),
+        *([notice("more_matches")] if last_page and _total(page).results > _listed(page) else []),
         *([notice("results_missing")] if missing else []),
     ]

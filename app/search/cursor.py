@@ -56,9 +56,11 @@ def decode(text: str, request: SearchRequest) -> Cursor:
 def _position(value: object) -> Position | None:
     if value is None:
         return None
-    if not isinstance(value, list) or len(value) != 5 or not isinstance(value[1], str) or not value[1].isprintable():
+    if not isinstance(value, list) or len(value) != 5 or not isinstance(value[1], str):
         raise ValueError("no position")
     repository_id, path, results, lines, any_case = value
+    if b"\0" in path.encode():
+        raise ValueError("no path")
     return Position(_number(repository_id), path, _number(results), _number(lines), bool(_number(any_case)))
 
 

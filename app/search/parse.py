@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from app.domain.errors import InvalidRequest
+from app.domain.matching import matcher
 from app.domain.query import Filters, SearchRequest
 
 LONGEST_QUERY: Final = 10_000
@@ -22,7 +23,7 @@ class ParsedQuery:
 
 
 def parse(request: SearchRequest) -> ParsedQuery:
-    """Raises InvalidRequest for a text that is empty, too long or cannot be stored as UTF-8 text."""
+    """Raises InvalidRequest for a text that is empty, too long, cannot be stored as UTF-8 text, or is no pattern where it should be one."""
     if len(request.query) > LONGEST_QUERY:
         raise InvalidRequest(f"the query is longer than {LONGEST_QUERY:,} characters", field="query")
     literal = request.literal or request.filters.regex
@@ -34,4 +35,12 @@ def parse(request: SearchRequest) -> ParsedQuery:
         raise InvalidRequest("the query contains a NUL character", field="query")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise InvalidRequest("the query contains half of a surrogate pair", field="query")
-    return ParsedQuery(text, request.filters, literal)
+    return ParsedQuery(text, _exact_filters(text, request.filters) if literal else request.filters, literal)
+
+
+def _exact_filters(text: str, filters: Filters) -> Filters:
+    """A literal and a pattern are taken in the case given unless the caller says otherwise; there is no guess to correct."""
+    filters = filters if filters.case is not None else replace(filters, case=True)
+    if filters.regex:
+        matcher(text, regex=True, case=filters.case is not False, word=filters.word)
+    return filters

@@ -118,6 +118,7 @@ class SearchService:
             literal=literal,
             deadline_ms=self._deadline_ms(request),
             every_match=lists_sites and request.dedupe is Dedupe.NONE,
+            after=at.after if at else None,
         )
 
     def _deadline_ms(self, request: SearchRequest) -> int:
@@ -129,7 +130,8 @@ class SearchService:
             raise QueryNotServable("no search of this kind is configured", field="modalities" if request.modalities else "preset")
         gathered = await self._gather(plan, query, request, started, Gathered())
         fallback_from = None
-        if plan.strategy is Strategy.DIRECT and not any(_found_exactly(ranked) for ranked in gathered.lists.values()):
+        ended = plan.final or query.after is not None
+        if plan.strategy is Strategy.DIRECT and not ended and not any(_found_exactly(ranked) for ranked in gathered.lists.values()):
             fallback_from, plan = plan.strategy, fused(query.classification, request.preset, self._profiles)
             gathered = await self._gather(plan, query, request, started, gathered)
         return Found(plan, gathered, await self._rank(request, plan, query, gathered), fallback_from)

@@ -12,20 +12,27 @@ from app.search.profiles import Profiles
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The route of a query: the modalities with their weights, most trusted first; ``k`` is used by fusion alone."""
+    """The route of a query: the modalities with their weights, most trusted first; ``k`` is used by fusion alone.
+
+    ``final``: finding nothing is the answer, no other modality is asked.
+    """
 
     strategy: Strategy
     modalities: tuple[tuple[Modality, float], ...]
     k: int
     warnings: tuple[Notice, ...] = ()
+    final: bool = False
 
 
 def route(classification: Classification, request: SearchRequest, parsed: ParsedQuery, profiles: Profiles) -> Plan:
-    """Decide the route; the order of the rules is part of the contract (explicit choice, quick, direct, fused)."""
+    """Decide the route; the order of the rules is part of the contract (explicit choice, quick, exact, direct, fused)."""
     if request.modalities:
         return _explicit(classification, request, profiles)
     if request.preset is Preset.QUICK:
         return _quick(classification, profiles)
+    if parsed.literal:
+        text = profiles.weights[Intent.EXACT_MATCH][Modality.TEXT]
+        return Plan(Strategy.DIRECT, ((Modality.TEXT, text),), _k(request.preset, profiles), final=True)
     if classification.confidence >= profiles.direct_confidence and is_plain(classification, parsed):
         dominant = _by_trust(classification.intent, profiles)[0]
         return Plan(Strategy.DIRECT, (dominant,), _k(request.preset, profiles))

