@@ -12,11 +12,11 @@ export UV_SYSTEM_CERTS ?= 1
 # uv is quick; pip, which knows the mirrors that pip.conf names, stands behind it.
 define install
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python $(1) >$(VENV)/install.log 2>&1 \
-	|| { echo "uv could not install, trying pip: $$(tail -n 1 $(VENV)/install.log)" >&2; \
+	|| { echo "uv could not install, trying pip: $$(grep -m 1 -i -E "error|failed" $(VENV)/install.log)" >&2; \
 	     $(BIN)/python -m pip install --quiet --disable-pip-version-check $(1); }
 endef
 
-.PHONY: help env dev run test lint bench eval openapi lock clean
+.PHONY: help env dev run test lint bench eval golden openapi lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -57,11 +57,14 @@ lint: dev ## formatting, lint, types, import contracts, drift of the HTTP contra
 	@$(BIN)/fourfold openapi --check openapi/openapi.json
 	@$(BIN)/hadolint Dockerfile
 
-bench: dev ## measure speed side by side with peers; writes benchmarks/results
+bench: dev ## measure relevance, latency and index beside other tools; writes benchmarks/results
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 eval: dev ## judge relevance on the pinned repositories; writes benchmarks/results
-	@$(BIN)/python -m benchmarks relevance $(ARGS)
+	@$(BIN)/python -m benchmarks relevance report --name relevance $(ARGS)
+
+golden: dev ## write the golden rankings of tests/relevance anew
+	@$(BIN)/python -m tests.relevance.update
 
 openapi: env ## write openapi/openapi.json from the code
 	@$(BIN)/fourfold openapi > openapi/openapi.json.new && mv openapi/openapi.json.new openapi/openapi.json

@@ -13,7 +13,7 @@ import structlog
 
 from app.bootstrap import Backend, backend
 from app.config import Settings
-from app.domain.errors import ConfigurationError, StoreUnavailable
+from app.domain.errors import ConfigurationError, RepositoryNotFound, StoreUnavailable
 from app.domain.index import Job, JobState, Repository
 from app.indexing.discover import revision
 from app.indexing.embed import embed_pending
@@ -100,7 +100,10 @@ class Worker:
         return True
 
     async def _run_job(self, claims: Claims, pool: ParsePool, job: Job) -> None:
-        repository = await self._backend.repositories.get(job.repository)
+        try:
+            repository = await self._backend.repositories.get(job.repository)
+        except RepositoryNotFound:
+            return  # deleted since the claim, and the job with it
         log = _log.bind(job=job.id, repository=job.repository, attempt=job.attempts)
         log.info("index_started")
         try:
@@ -131,8 +134,9 @@ class Worker:
         metrics.count_job(str(state))
 
     async def _index(self, claims: Claims, pool: ParsePool, job: Job, repository: Repository) -> IndexRun:
+        await asyncio.to_thread(_refuse_moved, Path(repository.source.path))
         writer = IndexWriter(claims.connection, repository.id, MAIN_BRANCH, pool.extractor)
-        progress = _Progress(ProgressStore(self._backend.pool, job.id), job.revision)
+        progress = _Progress(ProgressStore(self._backend.pool, job.id))
         run = await index_tree(repository.source, writer, pool, self._settings.index, progress.report)
         if self._backend.embedder is not None:
             await refresh_counts(claims.connection, repository.id, self._backend.embedder.name)
@@ -185,12 +189,17 @@ class Worker:
                     await self._backend.repositories.set_known_revision(repository.id, now)
 
 
+def _refuse_moved(root: Path) -> None:
+    """The stored path was resolved, and found allowed, when the repository was created; a symlink that stands in it now leads elsewhere."""
+    if root.resolve() != root:
+        raise PermissionError(f"a part of the path is a symlink to {root.resolve()} now")
+
+
 class _Progress:
     """Writes progress at most a few times a second and stops a run that is no longer wanted."""
 
-    def __init__(self, store: ProgressStore, revision: str | None) -> None:
+    def __init__(self, store: ProgressStore) -> None:
         self._store = store
-        self._revision = revision
         self._stage = ""
         self._told_at = 0.0
 
@@ -198,7 +207,7 @@ class _Progress:
         if stage == self._stage and monotonic() - self._told_at < PROGRESS_SECONDS:
             return
         self._stage, self._told_at = stage, monotonic()
-        if not await self._store.report(stage, done, total, self._revision):
+        if not await self._store.report(stage, done, total):
             raise Cancelled
 
 

@@ -18,20 +18,21 @@ COMMANDS = {"relevance": relevance.run, "latency": latency.run, "index": index.r
 
 
 def main() -> None:
-    """Run one command, or all of them and the report."""
+    """Run the commands that are named, else all of them."""
     arguments = _parser().parse_args()
     settings = load_settings()
     if arguments.embedder:
         settings = settings.model_copy(update={"embedder": arguments.embedder})
     logging.configure("warning", settings.log_format)
     try:
-        for command in COMMANDS if arguments.command == "all" else [arguments.command]:
-            if command in COMMANDS:
+        for command in arguments.commands or [*COMMANDS, "report"]:
+            if command == "report":
+                kinds = [name for name in arguments.commands if name != "report"] or [*COMMANDS]
+                print(f"written: {', '.join(str(path) for path in report.write(arguments.name, kinds))}")
+            else:
                 measured = asyncio.run(COMMANDS[command](settings, arguments))
                 report.keep(measured)
                 print(markdown([measured]))
-        if arguments.command in ("all", "report"):
-            print(f"written: {', '.join(str(path) for path in report.write(arguments.name))}")
     except (Missing, FourfoldError) as error:
         sys.exit(f"benchmarks: {error}")
 
@@ -40,9 +41,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measure the service and other tools. The store is kept in benchmarks/work, or where FOURFOLD_STATE_DIR or "
-        "DATABASE_URL say. What is measured is kept in benchmarks/work until `report` writes it to benchmarks/results.",
+        "DATABASE_URL say. What is measured is kept in benchmarks/work until `report` writes it, or the kinds named beside it, to "
+        "benchmarks/results.",
     )
-    parser.add_argument("command", nargs="?", default="all", choices=[*COMMANDS, "report", "all"])
+    parser.add_argument("commands", nargs="*", metavar="COMMAND", type=_command, help="relevance, latency, index, report (default: all)")
     parser.add_argument("--embedder", choices=["minilm", "none"], help="the embedder (default: FOURFOLD_EMBEDDER)")
     parser.add_argument("--fresh", action="store_true", help="index anew even what is up to date")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave the other tools out")
@@ -61,6 +63,12 @@ def _parser() -> argparse.ArgumentParser:
     written = parser.add_argument_group("report")
     written.add_argument("--name", default="report", help="the report is written to results/<date>-<name>.{md,json,svg}")
     return parser
+
+
+def _command(name: str) -> str:
+    if name not in (*COMMANDS, "report"):
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(COMMANDS)}, report")
+    return name
 
 
 if __name__ == "__main__":

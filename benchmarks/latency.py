@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -131,8 +131,18 @@ def _summary(replies: Sequence[Reply], strategy: str) -> dict[str, Any]:
     figures: dict[str, Any] = {"requests": len(replies), "errors": dict(Counter(str(r.status) for r in replies if r.status != 200))}
     figures["partial"] = sum(reply.body["partial"] for reply in answers)
     figures["as_routed"] = sum(reply.body["routing"]["fusion_strategy"] == strategy for reply in answers)
+    figures["by_modality"] = _by_modality(answers)
     figures |= _percentiles([reply.ms for reply in answers], "")
     return figures | _percentiles([float(reply.body["took_ms"]) for reply in answers], "server_")
+
+
+def _by_modality(answers: Sequence[Reply]) -> dict[str, float]:
+    """Median milliseconds of each retriever."""
+    took: dict[str, list[float]] = defaultdict(list)
+    for reply in answers:
+        for ran in reply.body["routing"]["modalities"]:
+            took[ran["name"]].append(ran["took_ms"])
+    return {name: round(median(times), 2) for name, times in sorted(took.items())}
 
 
 def _percentiles(values: Sequence[float], prefix: str) -> dict[str, float]:

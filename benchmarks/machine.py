@@ -8,9 +8,13 @@ import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
 
 from app import __version__
 from benchmarks.corpora import CHECKOUT
+
+LOAD_BEFORE: Final = round(os.getloadavg()[0], 2)
+"""Processes that wanted to run in the minute before this program began."""
 
 
 def facts() -> dict[str, str | int | float]:
@@ -21,7 +25,7 @@ def facts() -> dict[str, str | int | float]:
         "cpu": _cpu(),
         "cores": os.cpu_count() or 0,
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
-        "load_1min": round(os.getloadavg()[0], 2),
+        "load_before": LOAD_BEFORE,
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "asyncpg": version("asyncpg"),

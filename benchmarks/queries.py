@@ -61,7 +61,7 @@ async def draw(connection: Connection, repository: str, count: int) -> list[Rout
         ("direct, structural", "direct", [{"query": f"where is {name} defined"} for name in defined]),
         ("direct, graph", "direct", [{"query": f"who calls {name}"} for name in called]),
         ("direct, literal", "direct", [{"query": literal, "literal": True} for literal in _literals(texts)]),
-        ("regex", "weighted_rrf", [{"query": pattern, "filters": {"regex": True}} for pattern in _patterns(defined)]),
+        ("direct, regex", "direct", [{"query": pattern, "filters": {"regex": True}} for pattern in _patterns(defined)]),
         ("fused, balanced", "weighted_rrf", [{"query": question} for question in questions]),
         ("fused, thorough", "weighted_rrf", [{"query": question, "preset": "thorough"} for question in reversed(questions)]),
     ]

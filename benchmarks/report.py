@@ -6,7 +6,7 @@ What a command measured is kept in ``benchmarks/work`` until ``write`` collects 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -32,14 +32,14 @@ def keep(measured: Measured) -> Path:
     return path
 
 
-def write(name: str) -> list[Path]:
-    """Everything that was kept, as ``results/<date>-<name>.{md,json,svg}``. Raises Missing when nothing was."""
-    order = ("relevance", "latency", "index")
+def write(name: str, kinds: Sequence[str]) -> list[Path]:
+    """What was kept of these kinds, in their order, as ``results/<date>-<name>.{md,json,svg}``. Raises Missing when nothing was."""
     kept = [json.loads(path.read_text("utf-8")) for path in sorted((WORK / "measured").glob("*.json"))]
+    kept = [measured for measured in kept if measured["kind"] in kinds]
     if not kept:
         raise Missing("nothing has been measured yet; run relevance, latency or index first")
     kept.sort(
-        key=lambda measured: (order.index(measured["kind"]), measured.get("embedder") == "none", measured.get("selection") == "whole")
+        key=lambda measured: (kinds.index(measured["kind"]), measured.get("embedder") == "none", measured.get("selection") == "whole")
     )
     RESULTS.mkdir(exist_ok=True)
     stem = f"{datetime.now(UTC):%Y-%m-%d}-{name}"

@@ -14,9 +14,10 @@ from time import perf_counter
 from typing import Any, Final
 
 from app.config import Settings
-from benchmarks.corpora import CHECKOUT
+from benchmarks.corpora import CHECKOUT, WORK
 
 START_SECONDS: Final = 60.0
+LOG: Final = WORK / "serve.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +66,16 @@ async def serving(settings: Settings, database_url: str) -> AsyncIterator[int]:
     port = _free_port()
     environment = os.environ | {"DATABASE_URL": database_url, "FOURFOLD_EMBEDDER": settings.embedder, "FOURFOLD_LOG_LEVEL": "warning"}
     command = [sys.executable, "-m", "app", "serve", "--no-worker", "--port", str(port)]
-    process = await asyncio.create_subprocess_exec(*command, env=environment, cwd=CHECKOUT)
-    try:
-        await _wait_until_ready(port, process)
-        yield port
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        await process.wait()
+    LOG.parent.mkdir(exist_ok=True)
+    with LOG.open("wb") as log:
+        process = await asyncio.create_subprocess_exec(*command, env=environment, cwd=CHECKOUT, stdout=log, stderr=log)
+        try:
+            await _wait_until_ready(port, process)
+            yield port
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
 
 
 async def _wait_until_ready(port: int, process: asyncio.subprocess.Process) -> None:
@@ -85,7 +88,7 @@ async def _wait_until_ready(port: int, process: asyncio.subprocess.Process) -> N
         except OSError:
             pass
         await asyncio.sleep(0.2)
-    raise RuntimeError(f"the service was not ready within {START_SECONDS:.0f} s (exit status {process.returncode})")
+    raise RuntimeError(f"the service was not ready within {START_SECONDS:.0f} s (exit status {process.returncode}); see {LOG}")
 
 
 def _free_port() -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import asyncpg
 from pydantic import SecretStr
 
 import migrations
@@ -28,11 +29,12 @@ from app.indexing.embed import EmbedProgress, embed_pending
 from app.indexing.parse import ParsePool, extractor_version
 from app.search.profiles import Profiles
 from app.storage.dsn import parse_dsn
-from app.storage.engine import Connection, connection
+from app.storage.engine import connection
 from app.worker import Worker
 from benchmarks.corpora import WORK
 
 PREFIX: Final = "fourfold_bench"
+STAGES: Final = ("discover", "analyse", "resolve", "centrality", "publish")
 _EXTRACTORS: Final = """
     SELECT DISTINCT v.extractor FROM file_version v JOIN file f USING (repository_id, file_id)
     JOIN branch b ON b.repository_id = f.repository_id AND b.branch_id = f.branch_id
@@ -101,7 +103,8 @@ class Store:
         job = await jobs.get(job.id)
         if job.state is not JobState.SUCCEEDED:
             raise RuntimeError(f"indexing {name} {job.state}: {job.error}")
-        seconds: Any = job.result["seconds"]
+        told: Any = job.result["seconds"]
+        seconds = {stage: told[stage] for stage in sorted(told, key=STAGES.index)}
         self.seconds[name] = seconds
         say(f"indexed {name}: {job.result['files']} files in {sum(seconds.values()):.1f} s")
 
@@ -148,19 +151,20 @@ async def _ensure_database(dsn: str, name: str, url: str, *, anew: bool) -> None
             return
         await server.execute(f'CREATE DATABASE "{name}"')
         await bootstrap.migrate(Settings(database_url=SecretStr(url)))
-        for other in known:
-            async with connection(parse_dsn(dsn).with_database(other).url) as source, connection(url) as target:
-                await _copy_vectors(source, target)
+        for other in known if not anew else ():
+            await _copy_vectors(parse_dsn(dsn).with_database(other).url, url)
             if other.rpartition("_")[0] == name.rpartition("_")[0]:  # the same selection under an older schema
-                await server.execute(f'DROP DATABASE "{other}"')
+                with suppress(asyncpg.ObjectInUseError):
+                    await server.execute(f'DROP DATABASE "{other}"')
 
 
-async def _copy_vectors(source: Connection, target: Connection) -> None:
+async def _copy_vectors(from_url: str, to_url: str) -> None:
     """Add the vectors of one database to another's cache."""
     rows = io.BytesIO()
-    await source.copy_from_query("SELECT vector_set, text_hash, bits FROM embedding_cache", output=rows, format="binary")
+    async with connection(from_url) as source:
+        await source.copy_from_query("SELECT vector_set, text_hash, bits FROM embedding_cache", output=rows, format="binary")
     rows.seek(0)
-    async with target.transaction():
+    async with connection(to_url) as target, target.transaction():
         await target.execute("CREATE TEMP TABLE arrived (LIKE embedding_cache) ON COMMIT DROP")
         await target.copy_to_table("arrived", source=rows, format="binary", columns=["vector_set", "text_hash", "bits"])
         await target.execute("INSERT INTO embedding_cache SELECT * FROM arrived ON CONFLICT DO NOTHING")

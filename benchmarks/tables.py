@@ -16,7 +16,11 @@ def markdown(kept: Iterable[Measured]) -> str:
 
 
 def _machine(measured: Measured) -> str:
-    return "Measured on: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in measured["machine"].items()) + "."
+    facts = measured["machine"]
+    told = "Measured on: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items()) + "."
+    if facts.get("load_before", 0) > facts["cores"] / 2:
+        told += " **Others used the machine at the same time: the times say little.**"
+    return told
 
 
 def _relevance(measured: Measured) -> Iterator[str]:
@@ -92,6 +96,13 @@ def _latency(measured: Measured) -> Iterator[str]:
             for row in measured["rows"]
         ],
     )
+    yield ""
+    yield "Medians of each retriever, one client:"
+    yield ""
+    alone = [row for row in measured["rows"] if row["clients"] == 1]
+    modalities = sorted({name for row in alone for name in row["by_modality"]})
+    times = [[row["route"], *(str(row["by_modality"].get(name, "")) for name in modalities)] for row in alone]
+    yield from _table(["route", *modalities], times)
     yield ""
     yield "Exact search, medians in ms and the matching lines; the ratio is Fourfold's server time to the tool's."
     yield ""

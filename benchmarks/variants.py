@@ -64,6 +64,8 @@ def _routes(base: Profiles) -> Iterator[Variant]:
 
 def _fusion(base: Profiles) -> Iterator[Variant]:
     for k in KS:
+        if k == base.presets[Preset.BALANCED].k:
+            continue  # as it is
         profiles = replace(base, presets={preset: FusionPreset(row.modalities, k) for preset, row in base.presets.items()})
         yield Variant("k of fusion", f"k = {k}", profiles)
         yield Variant("k of fusion", f"k = {k}, no rescoring", profiles, {"rescore": False})
@@ -75,7 +77,7 @@ def _signals(base: Profiles, semantic: bool) -> Iterator[Variant]:
     for feature in base.features:
         if semantic or not feature.raw.startswith("sem"):
             rest = tuple(other for other in base.features if other is not feature)
-            yield Variant("one feature off", f"without {feature.name}", replace(base, features=rest))
+            yield Variant("one feature off", f"without feature {feature.name}", replace(base, features=rest))
     for path_class in base.demotion.factors:
         yield Variant("one demotion off", f"{path_class} not demoted", _without_demotion(base, path_class))
     yield Variant("one demotion off", "old version not demoted", _without_demotion(base, old_version=True))

@@ -72,7 +72,7 @@ def serve(
     typer.echo(f"Fourfold {__version__}: four ways to find code", err=True)
     with shared_metrics():
         from app import bootstrap
-        from app.cli.first_run import index_and_show
+        from app.cli.first_run import index_and_show, while_opening
         from app.cli.indexing import repository_name, repository_source
         from app.http.serve import serve as serve_http
 

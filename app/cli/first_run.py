@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.text import Text
 
 from app.cli.indexing import finished, start_job
-from app.cli.printing import out, print_answer, print_index_report, safe
+from app.cli.printing import err, out, print_answer, print_index_report, safe
 from app.domain.code import SymbolKind
 from app.domain.index import RepositorySource
 from app.domain.query import SearchRequest
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
     from app.cli.service import LocalService
 
 _CANDIDATES = 200
+
+S = TypeVar("S")
+
+
+@asynccontextmanager
+async def while_opening(service: AbstractAsyncContextManager[S]) -> AsyncIterator[S]:
+    """The open service; until it is open, a terminal says what takes so long."""
+    async with AsyncExitStack() as stack:
+        with err.status("opening the database; the first start creates it"):
+            opened = await stack.enter_async_context(service)
+        yield opened
 
 
 async def index_and_show(service: LocalService, url: str, name: str, source: RepositorySource, *, own_worker: bool) -> None:

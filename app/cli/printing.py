@@ -6,7 +6,7 @@ Code, paths and names come from strangers: no control character of theirs reache
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -19,6 +19,7 @@ from app.domain.ranking import Evidence, Routing, SearchAnswer, SearchResult
 
 _CONTROL: Final = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SNIPPET_LINES: Final = 8
+_EVIDENCE_LINES: Final = 10
 
 out: Final = Console(soft_wrap=True, highlight=False)
 err: Final = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -67,7 +68,7 @@ def _print_result(console: Console, number: int, result: SearchResult) -> None:
     title.append(f"  {safe(result.repository)}  {result.score:.4f}", style="dim")
     console.print(title)
     console.print(_snippet(result))
-    for line in dict.fromkeys(_evidence(entry) for entry in result.evidence):
+    for line in _evidence(result.evidence):
         console.print(Text(f"   {line}", style="dim"))
     if result.more_in_file:
         spans = ", ".join(f"{span.start_line}-{span.end_line}" for span in result.more_in_file[:5])
@@ -108,14 +109,25 @@ def _append_line(text: Text, line: str, spans: Iterable[tuple[int, int]]) -> Non
     text.append(safe(line[position:]))
 
 
-def _evidence(entry: Evidence) -> str:
+def _evidence(entries: Iterable[Evidence]) -> Iterator[str]:
+    """A line for each kind of evidence, with the lines of the file where it stands."""
+    places: dict[str, list[int]] = {}
+    for entry in entries:
+        found = places.setdefault(_kind(entry), [])
+        if entry.line is not None and entry.line not in found:
+            found.append(entry.line)
+    for kind, lines in places.items():
+        shown = ", ".join(str(line) for line in sorted(lines[:_EVIDENCE_LINES]))
+        more = f" and {len(lines) - _EVIDENCE_LINES} more" if len(lines) > _EVIDENCE_LINES else ""
+        yield f"{kind}: line{'s' * (len(lines) > 1)} {shown}{more}" if lines else kind
+
+
+def _kind(entry: Evidence) -> str:
     parts = [entry.modality.value]
     if entry.relation:
         parts.append(safe(entry.relation))
     if entry.edge_class:
         parts.append(f"({entry.edge_class})")
-    if entry.line is not None:
-        parts.append(f"line {entry.line}")
     if entry.distance is not None and entry.modality is Modality.GRAPH:
         parts.append(f"distance {entry.distance}")
     if entry.fuzzy:

@@ -160,7 +160,8 @@ class _Block:
             if passed:
                 line, start = line + passed, text.rfind("\n", 0, first) + 1
             column = first - start
-            for further, part in enumerate(text[first:last].split("\n")):
+            # The line behind a last line end is not touched.
+            for further, part in enumerate(text[first:last].removesuffix("\n").split("\n")):
                 yield Span(line + further, column, column + len(part))
                 column = 0
 
@@ -182,7 +183,7 @@ def _compile(pattern: str, *, case: bool, over_lines: bool = False) -> re2._Rege
 
 
 def _size(compiled: re2._Regexp) -> int:
-    return max(compiled.programsize, compiled.reverseprogramsize)
+    return max(int(compiled.programsize), int(compiled.reverseprogramsize))
 
 
 def _message(error: re2.error) -> str:

@@ -14,7 +14,7 @@ from app import __version__
 from app.config import Settings
 from app.http import openapi, problems
 from app.http.admission import Admission
-from app.http.middleware import BodyLimit, RequestContext
+from app.http.middleware import BodyLimit, HeadAsGet, RequestContext
 from app.http.routes import classify, jobs, operations, repositories, search
 from app.http.service import Service, ServiceFactory
 
@@ -41,6 +41,7 @@ def create_app(service_factory: ServiceFactory, settings: Settings) -> FastAPI:
         redirect_slashes=False,
         middleware=[
             Middleware(RequestContext),
+            Middleware(HeadAsGet),
             Middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=5),
             Middleware(BodyLimit, limit=MAX_BODY_BYTES),
         ],

@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, its log line, its metrics, the last net for faults, and the largest body."""
+"""What surrounds every request: its id, its log line, its metrics, the last net for faults, HEAD, and the largest body."""
 
 from __future__ import annotations
 
@@ -72,6 +72,27 @@ def _request_id(headers: Headers) -> str:
     """The caller's own id where it is fit to be logged, else a new one."""
     given = headers.get("x-request-id", "")
     return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+
+
+class HeadAsGet:
+    """Answers HEAD wherever GET is answered, with the same headers and no body (RFC 9110, 9.3.2)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_without_body(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        asked = {**scope, "method": "GET"}
+        try:
+            await self._app(asked, receive, send_without_body)
+        finally:
+            scope["route"] = asked.get("route")  # for the log line and the metrics
 
 
 class BodyLimit:

@@ -137,7 +137,7 @@ def _allowed_methods(request: Request) -> list[str]:
         match, _ = route.matches(request.scope)
         if match is Match.PARTIAL:
             methods |= getattr(route, "methods", set())
-    return sorted(methods)
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
 def _field(location: Sequence[int | str]) -> str:
@@ -146,10 +146,19 @@ def _field(location: Sequence[int | str]) -> str:
     return ".".join(str(part) for part in parts) or str(location[0])
 
 
+_MESSAGES: Final = {
+    "extra_forbidden": "unknown field",
+    "tuple_type": "Input should be a list",
+    "model_attributes_type": "Input should be an object",
+    "dict_type": "Input should be an object",
+}
+"""By pydantic's type, where its own words speak of Python."""
+
+
 def _message(item: Mapping[str, Any]) -> str:
-    if item["type"] == "extra_forbidden":
-        return "unknown field"
-    return str(item["msg"]).removeprefix("Value error, ")
+    if item["type"] == "too_long":
+        return f"List should have at most {item['ctx']['max_length']} items"
+    return _MESSAGES.get(item["type"]) or str(item["msg"]).removeprefix("Value error, ")
 
 
 def _reason(item: Mapping[str, Any]) -> str:

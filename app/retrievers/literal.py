@@ -1,115 +1,139 @@
-"""Literal search: the exact string, found by the trigram index and checked by LIKE.
+"""Exact search: every line that a literal or a pattern matches.
 
-A pattern from which no trigram can be extracted (one or two characters, punctuation) would read every chunk; it runs only in a bounded
-scope (decision 6 of the architecture).
+The trigram index hands over the chunks in which it may match, the matcher decides by the line. What no trigram can be taken from would read
+every chunk; it runs only in a bounded scope. See docs/decisions/0006-exact-text.md.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import asyncpg
 
-from app.domain.code import PathClass
 from app.domain.errors import QueryNotServable
-from app.domain.query import Modality, RetrievalQuery
-from app.domain.ranking import ChunkHit, Evidence, FileKey
-from app.retrievers.files import FoundChunk
-from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, scope_arguments
+from app.domain.query import Modality, Position, RetrievalQuery
+from app.domain.ranking import RankedList
+from app.retrievers.blocks import block_matches
+from app.retrievers.candidates import candidates, defining, definition_lines, file_id, files_of, is_bounded
+from app.retrievers.files import ranked
+from app.retrievers.matches import Match, Matches, by_file, file_in_order, file_of
+from app.retrievers.path_order import read_in_path_order
+from app.retrievers.trigrams import is_indexed
+from app.retrievers.wanted import Clock, Wanted, matching_lines, wanted
 from app.storage.engine import Connection
 
 MOST_CHUNKS: Final = 2_000
+"""Chunks that are ranked; of more, every one can still be listed in path order."""
 
-# LIMIT stands inside, before the order: a common literal costs what its first matches cost.
-MATCHES: Final = f"""{SCOPE}
-    SELECT m.*, EXISTS (
-        SELECT 1 FROM symbol y
-        WHERE y.repository_id = m.repository_id AND y.chunk_id = m.chunk_id AND position(y.name in ${FIRST_FREE + 1}) > 0
-    ) AS defines
-    FROM (
-        SELECT c.repository_id, c.file_id, c.chunk_id, c.start_line, c.text, f.path, f.language, f.path_class
-        FROM scope s
-        CROSS JOIN LATERAL (
-            SELECT * FROM chunk k WHERE k.repository_id = s.repository_id AND k.text {{operator}} ${FIRST_FREE}
-        ) c
-        {LIVE} {SYMBOL_FILTER}
-        LIMIT {MOST_CHUNKS + 1}
-    ) m
-"""
-
-_ESCAPED = re.compile(r"([\\%_])")
-_WORD_RUN = re.compile(r"[^\W_]+")
+CHUNKS_IN_A_PART: Final = 200
+"""Of such a list."""
 
 
-def like_pattern(literal: str) -> str:
-    """A LIKE pattern that matches texts containing exactly this string."""
-    return "%" + _ESCAPED.sub(r"\\\1", literal) + "%"
+async def find_exact(connection: Connection, query: RetrievalQuery, unindexed_chunks: int) -> RankedList:
+    """The files in which ``query.literal`` matches.
 
-
-def has_trigram(literal: str) -> bool:
-    """Whether pg_trgm can extract a trigram from ``%literal%``: a run of letters and digits, with the two blanks it is padded with at a
-    known beginning and the one at a known end, has at least three characters."""
-    for run in _WORD_RUN.finditer(literal):
-        padding = 2 * (run.start() > 0) + (run.end() < len(literal))
-        if len(run.group()) + padding >= 3:
-            return True
-    return False
-
-
-async def find_literal(
-    connection: Connection, query: RetrievalQuery, literal: str, unindexed_chunks: int
-) -> tuple[list[FoundChunk], bool, list[str]]:
-    """Chunks that contain the string, whether that is all of them, and warnings.
-
-    Raises QueryNotServable when the string has no trigram and the scope is too large to read.
+    Raises InvalidRequest for what is no pattern, QueryNotServable when the index is of no use and the scope too large to read.
     """
+    clock = Clock(query.deadline_ms)
+    if query.after is not None:
+        return await _listed(connection, query, wanted(query, any_case=query.after.any_case), query.after, clock)
+    found = await _found(connection, query, wanted(query, any_case=query.filters.case is False), unindexed_chunks, clock)
+    if query.filters.case is not None or found.files or not found.complete:
+        return found
+    other = await _found(connection, query, wanted(query, any_case=True), unindexed_chunks, clock)
+    return replace(other, warnings=(*other.warnings, "other_case")) if other.files else found
+
+
+async def _found(connection: Connection, query: RetrievalQuery, target: Wanted, unindexed_chunks: int, clock: Clock) -> RankedList:
     warnings: list[str] = []
-    if not has_trigram(literal):
-        chunks = sum(snapshot.chunks for snapshot in query.scope.snapshots)
-        if chunks > unindexed_chunks:
-            raise QueryNotServable(
-                f"{literal!r} is too short for the text index, and the scope is too large to read in full "
-                f"({chunks:,} chunks, at most {unindexed_chunks:,}); name a repository or make the string longer",
-                field="query",
-            )
+    if not is_indexed(target.condition):
+        if not await is_bounded(connection, query, unindexed_chunks):
+            return await _definitions_alone(connection, query, target, unindexed_chunks, clock)
         warnings.append("unindexed_scan")
-    operator = "LIKE" if query.filters.case or literal != literal.lower() else "ILIKE"
-    rows = await connection.fetch(MATCHES.format(operator=operator), *scope_arguments(query), like_pattern(literal), literal)
-    return [_found(row, literal) for row in rows[:MOST_CHUNKS]], len(rows) <= MOST_CHUNKS, warnings
+    matches = await _matches(connection, query, target, clock)
+    if matches.overflow and query.every_match and not target.is_block:
+        listed = await _listed(connection, query, target, Position(0, "", any_case=target.any_case), clock)
+        return replace(listed, warnings=(*warnings, *listed.warnings))
+    return await _ranked(connection, query, matches, target, warnings)
 
 
-def _found(row: asyncpg.Record, literal: str) -> FoundChunk:
-    lines = matching_lines(row["text"], literal)
-    score = _score(row["text"], literal, row["defines"])
-    evidence = tuple(Evidence(Modality.TEXT, score, "literal", line=row["start_line"] + offset) for offset in lines) or (
-        Evidence(Modality.TEXT, score, "literal", line=row["start_line"]),
+async def _matches(connection: Connection, query: RetrievalQuery, target: Wanted, clock: Clock) -> Matches:
+    """The matches of at most MOST_CHUNKS chunks."""
+    rows = await candidates(connection, query, target, MOST_CHUNKS + 1)
+    overflow = len(rows) > MOST_CHUNKS
+    rows = rows[:MOST_CHUNKS]
+    if target.is_block:
+        files = await files_of(connection, query, rows)
+        found, unseen = await block_matches(connection, files, target, clock)
+        return Matches(found, overflow, unseen)
+    if overflow and query.every_match:
+        return Matches((), overflow)
+    if overflow and not target.is_like:
+        # Most candidates may be none: read on until there are as many matches.
+        read = await read_in_path_order(connection, query, target, Position(0, ""), clock, MOST_CHUNKS)
+        return Matches(read.found, read.end is not None, read.unseen)
+    if overflow:
+        first = await defining(connection, query, target)
+        seen = {_chunk_id(row) for row in first}
+        rows = first + [row for row in rows if _chunk_id(row) not in seen]
+    return replace(await _checked(connection, query, rows, target, clock), overflow=overflow)
+
+
+async def _checked(connection: Connection, query: RetrievalQuery, rows: Sequence[asyncpg.Record], target: Wanted, clock: Clock) -> Matches:
+    lines = await matching_lines([row["text"] for row in rows], target, clock)
+    matching = [(row, offsets) for row, offsets in zip(rows, lines, strict=True) if offsets]
+    files = await files_of(connection, query, (row for row, _ in matching))
+    found = []
+    for row, offsets in matching:
+        if file := files.get(file_id(row)):
+            start = row["start_line"]
+            found.append(Match(file, row["chunk_id"], row["text"], [start + offset for offset in offsets]))
+    return Matches(found, unseen=any(offsets is None for offsets in lines))
+
+
+def _chunk_id(row: asyncpg.Record) -> tuple[int, int]:
+    return row["repository_id"], row["chunk_id"]
+
+
+async def _ranked(connection: Connection, query: RetrievalQuery, matches: Matches, target: Wanted, warnings: Sequence[str]) -> RankedList:
+    defined = await definition_lines(connection, query, target) if matches.found else {}
+    files = ranked(file_of(found, target, defined.get(file_id(found[0].file), ())) for found in by_file(matches.found))
+    told = [*warnings, *(["too_many_matches"] if matches.overflow else []), *(["text_left_out"] if matches.unseen else [])]
+    return RankedList(
+        Modality.TEXT,
+        files,
+        complete=not matches.overflow and not matches.unseen,
+        total_files=len(files),
+        total_lines=matches.lines,
+        warnings=tuple(told),
     )
-    return FoundChunk(
-        FileKey(row["repository_id"], row["path"]),
-        row["file_id"],
-        row["language"],
-        PathClass(row["path_class"]),
-        ChunkHit(row["chunk_id"], score, evidence),
+
+
+async def _listed(connection: Connection, query: RetrievalQuery, target: Wanted, after: Position, clock: Clock) -> RankedList:
+    """The part of all matches, in path order, that begins behind ``after``."""
+    read = await read_in_path_order(connection, query, target, after, clock, CHUNKS_IN_A_PART)
+    return RankedList(
+        Modality.TEXT,
+        tuple(file_in_order(found, target) for found in by_file(read.found)),
+        complete=read.end is None and not read.unseen,
+        total_lines=after.lines + sum(len(match.lines) for match in read.found),
+        warnings=("path_order", *(["text_left_out"] if read.unseen else [])),
+        resume=read.end,
     )
 
 
-def _score(text: str, literal: str, defines: bool) -> float:
-    """Case as given before another, whole word before part of one, a definition before a mention."""
-    same_case = literal in text
-    whole = re.search(rf"(?<!\w){re.escape(literal)}(?!\w)", text, 0 if same_case else re.IGNORECASE) is not None
-    return 1.0 + 4.0 * same_case + 2.0 * whole + 1.0 * (defines and whole)
-
-
-def matching_lines(text: str, literal: str) -> Sequence[int]:
-    """0-based offsets of the lines on which an occurrence begins, in the case given or, when there is none, in any."""
-    haystack, needle = (text, literal) if literal in text else (text.lower(), literal.lower())
-    return list(dict.fromkeys(haystack.count("\n", 0, position) for position in _occurrences(haystack, needle)))
-
-
-def _occurrences(text: str, needle: str) -> Iterable[int]:
-    position = text.find(needle)
-    while position >= 0:
-        yield position
-        position = text.find(needle, position + max(1, len(needle)))
+async def _definitions_alone(connection: Connection, query: RetrievalQuery, target: Wanted, most: int, clock: Clock) -> RankedList:
+    """A name too short for the index is still found where it is defined. Raises QueryNotServable when it is not."""
+    rows = await defining(connection, query, target) if target.is_like else []
+    if not rows:
+        what = "the pattern holds no string long enough" if target.regex else f"{target.text!r} is too short"
+        raise QueryNotServable(
+            f"{what} for the text index, and the scope is too large to be read in full (more than {most:,} chunks); "
+            "name a repository or paths, or make it longer",
+            field="query",
+        )
+    matches = await _checked(connection, query, rows, target, clock)
+    listed = await _ranked(connection, query, replace(matches, overflow=True), target, ())
+    return replace(listed, warnings=("definitions_only",))

@@ -21,12 +21,16 @@ SCOPE: Final = """
     )
 """
 
-LIVE: Final = """
-    JOIN file f ON f.repository_id = c.repository_id AND f.file_id = c.file_id AND f.branch_id = s.branch_id
-        AND f.from_gen <= s.generation AND f.to_gen > s.generation
+FILE_FILTERS: Final = """
         AND ($4::text[] IS NULL OR f.language = ANY($4))
         AND ($5::text[] IS NULL OR f.path ~ ANY($5))
         AND ($6::text[] IS NULL OR NOT f.path ~ ANY($6))
+"""
+
+LIVE: Final = f"""
+    JOIN file f ON f.repository_id = c.repository_id AND f.file_id = c.file_id AND f.branch_id = s.branch_id
+        AND f.from_gen <= s.generation AND f.to_gen > s.generation
+        {FILE_FILTERS}
 """
 
 # $7 and $8 restrict chunks to those that hold a definition of such a kind or name.

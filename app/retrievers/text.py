@@ -5,6 +5,7 @@ The words' weights are stored saturated (``indexing/postings.py``), so a questio
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 from typing import Final
 
@@ -13,7 +14,7 @@ from app.domain.query import Modality, RetrievalQuery
 from app.domain.ranking import ChunkHit, Evidence, FileKey, RankedList
 from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_file, ranked
 from app.retrievers.lexicon import Lexicon
-from app.retrievers.literal import find_literal
+from app.retrievers.literal import find_exact
 from app.retrievers.names import NameSearch
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
 from app.storage.engine import Connection
@@ -75,22 +76,11 @@ class TextRetriever:
         """See ports.Retriever."""
         began = perf_counter()
         async with self._pool.connection() as connection:
-            found = await (self._literal(connection, query, query.literal) if query.literal is not None else self._words(connection, query))
-        return RankedList(
-            Modality.TEXT,
-            found.files,
-            (perf_counter() - began) * 1000,
-            complete=found.complete,
-            total_files=found.total_files,
-            total_lines=found.total_lines,
-            warnings=found.warnings,
-        )
-
-    async def _literal(self, connection: Connection, query: RetrievalQuery, literal: str) -> RankedList:
-        found, complete, warnings = await find_literal(connection, query, literal, self._unindexed_scan_chunks)
-        files = ranked(file_hit(chunks, chunks[0].hit.score) for chunks in group_by_file(found).values())
-        lines = sum(len(chunk.hit.evidence) for chunk in found)
-        return RankedList(Modality.TEXT, files, complete=complete, total_files=len(files), total_lines=lines, warnings=tuple(warnings))
+            if query.literal is not None:
+                found = await find_exact(connection, query, self._unindexed_scan_chunks)
+            else:
+                found = await self._words(connection, query)
+        return replace(found, took_ms=(perf_counter() - began) * 1_000)
 
     async def _words(self, connection: Connection, query: RetrievalQuery) -> RankedList:
         found = await self._best_chunks(connection, query)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
@@ -11,7 +12,7 @@ from typing import Final
 from app.domain.errors import InvalidRequest
 from app.domain.matching import Matcher, matcher
 from app.domain.query import RetrievalQuery
-from app.retrievers.required import NEVER, Atom, Condition, literal_condition, pattern_condition
+from app.retrievers.required import NEVER, Condition, literal_condition, pattern_condition
 from app.retrievers.trigrams import has_trigram, worth_asking
 
 LARGEST_WORK: Final = 10_000_000_000
@@ -21,6 +22,7 @@ _WORK_IN_PLACE: Final = 50_000_000
 """About ten milliseconds at worst; more is done in a thread, where RE2 lets the event loop go on."""
 
 _BATCH: Final = 500_000_000
+_NAME: Final = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class Wanted:
     def is_block(self) -> bool:
         """A literal of several lines, which may begin in one chunk and end in another."""
         return not self.regex and "\n" in self.text
+
+    def names(self) -> list[str]:
+        """The names, in lower case, that a literal may say the definition of."""
+        return [] if self.regex else [name.lower() for name in _NAME.findall(self.text)]
 
     @property
     def is_like(self) -> bool:
@@ -78,27 +84,42 @@ class Clock:
         return monotonic() - self._began > share * self._seconds
 
 
-async def matching_lines(texts: Sequence[str], found_by: Matcher, clock: Clock) -> list[list[int] | None]:
+async def matching_lines(texts: Sequence[str], target: Wanted, clock: Clock) -> list[list[int] | None]:
     """For each text the 0-based numbers of its lines that match; None for a text that was not looked at, being too long or too late."""
     lines: list[list[int] | None] = []
     batch: list[str] = []
     work = 0
     for text in texts:
-        cost = len(text) * found_by.size
-        if batch and work + cost > _BATCH:
-            lines += await _checked(batch, found_by, work)
-            batch, work = [], 0
+        cost = len(text) * target.matcher.size
         if cost > LARGEST_WORK or clock.is_late():
-            lines += await _checked(batch, found_by, work)
+            lines += await _checked(batch, target, work)
             lines.append(None)
             batch, work = [], 0
             continue
         batch.append(text)
         work += cost
-    return lines + await _checked(batch, found_by, work)
+        if work > _BATCH:
+            lines += await _checked(batch, target, work)
+            batch, work = [], 0
+    return lines + await _checked(batch, target, work)
 
 
-async def _checked(texts: Sequence[str], found_by: Matcher, work: int) -> list[list[int]]:
+async def _checked(texts: Sequence[str], target: Wanted, work: int) -> list[list[int]]:
     if work <= _WORK_IN_PLACE:
-        return [found_by.lines(text) for text in texts]
-    return await asyncio.to_thread(lambda: [found_by.lines(text) for text in texts])
+        return _lines_of_each(texts, target)
+    return await asyncio.to_thread(_lines_of_each, texts, target)
+
+
+def _lines_of_each(texts: Sequence[str], target: Wanted) -> list[list[int]]:
+    """Nothing but a block reaches over a line end, so that all texts are matched as one: a call of RE2 costs more than a line."""
+    if target.is_block or not texts:
+        return [target.matcher.lines(text) for text in texts]
+    found: list[list[int]] = [[] for _ in texts]
+    index = start = 0
+    end = texts[0].count("\n") + 1
+    for line in target.matcher.lines("\n".join(texts)):
+        while line >= end:
+            index, start = index + 1, end
+            end += texts[index].count("\n") + 1
+        found[index].append(line - start)
+    return found

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import re2
-
+from app.domain.matching import Span, matcher
 from app.domain.query import Intent, RetrievalQuery
 from app.domain.ranking import ChunkText, Evidence, Highlight
 from app.domain.words import merge_spans, term_spans
@@ -21,7 +20,7 @@ LONGEST_SHOWN_LINE: Final = 400
 
 _BEFORE_MATCH: Final = 100
 _LONGEST_READ_LINE: Final = 20_000  # words are looked for in that much of a line; literals in all of it
-_MOST_PER_LINE: Final = 50
+_MOST_PER_LINE: Final = 100
 _NAMING_INTENTS: Final = frozenset({Intent.FIND_DEFINITION, Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS})
 
 Spans = Iterable[tuple[int, int]]
@@ -36,11 +35,14 @@ class Snippet:
     truncated: bool
 
 
-def highlights(chunk: ChunkText, query: RetrievalQuery) -> tuple[Highlight, ...]:
-    """The spans of a chunk that answer the query, in order; every line that matches a literal or a pattern has one."""
-    lines = chunk.text.split("\n")
+def highlights(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[Evidence] = ()) -> tuple[Highlight, ...]:
+    """The spans of a chunk that answer the query, in order.
+
+    Every line that matches a literal or a pattern has one; an empty one where nothing but a place matches, as ``^$`` does.
+    """
     if query.literal is not None:
-        return _marked(chunk, _literal_spans(chunk.text, query))
+        return _marked(chunk, _literal_spans(chunk, query, evidence))
+    lines = chunk.text.split("\n")
     names = _names(query)
     by_name = _marked(chunk, _each_line(lines, lambda line: _name_spans(line, names)))
     if by_name and query.classification.intent in _NAMING_INTENTS:
@@ -80,52 +82,46 @@ def _marked(chunk: ChunkText, spans_by_line: Iterable[tuple[int, Spans]]) -> tup
     return tuple(
         Highlight(chunk.start_line + index, start, end)
         for index, spans in spans_by_line
-        for start, end in merge_spans(spans)[:_MOST_PER_LINE]
-        if end > start
+        for start, end in list(spans)[:_MOST_PER_LINE]
     )
 
 
 def _each_line(lines: Sequence[str], find: Callable[[str], Spans]) -> Iterator[tuple[int, Spans]]:
-    return ((index, find(line[:_LONGEST_READ_LINE])) for index, line in enumerate(lines))
+    return ((index, merge_spans(find(line[:_LONGEST_READ_LINE]))) for index, line in enumerate(lines))
 
 
-def _literal_spans(text: str, query: RetrievalQuery) -> Iterator[tuple[int, Spans]]:
-    """(index of the line, its spans); a literal of several lines marks a part of each."""
-    lines = text.split("\n")
-    if query.filters.regex:
-        pattern = _re2_pattern(query.literal or "", case=query.filters.case, word=query.filters.word)
-        yield from ((index, [match.span() for match in pattern.finditer(line)]) for index, line in enumerate(lines))
-        return
-    found = iter(_occurrences(text, query))
-    span = next(found, None)
-    start = 0
-    for index, line in enumerate(lines):
-        end = start + len(line)
-        here: list[tuple[int, int]] = []
-        while span is not None and span[0] <= end:
-            here.append((max(span[0], start) - start, min(span[1], end) - start))
-            if span[1] > end + 1:
-                break
-            span = next(found, None)
-        yield index, here
-        start = end + 1
+def _literal_spans(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[Evidence]) -> Iterator[tuple[int, Spans]]:
+    """(index of the line, its spans), as the retriever has matched them: in the case given, or else in any."""
+    spans = _matches(chunk.text, query, any_case=query.filters.case is False)
+    if not spans and query.filters.case is None:
+        spans = _matches(chunk.text, query, any_case=True)
+    found: dict[int, list[tuple[int, int]]] = {}
+    for line, start, end in spans:
+        found.setdefault(line, []).append((start, end))
+    if "\n" in (query.literal or ""):
+        _add_torn_lines(found, chunk, query.literal or "", evidence)
+    yield from sorted(found.items())
 
 
-def _occurrences(text: str, query: RetrievalQuery) -> list[tuple[int, int]]:
-    """In the case given; in any case when the literal has no capital, or when that is how the chunk was found."""
-    literal = query.literal or ""
-    escaped = rf"(?<!\w){re.escape(literal)}(?!\w)" if query.filters.word else re.escape(literal)
-    as_given = [match.span() for match in re.finditer(escaped, text)]
-    if query.filters.case or (as_given and literal != literal.lower()):
-        return as_given
-    return [match.span() for match in re.finditer(escaped, text, re.IGNORECASE)]
+def _matches(text: str, query: RetrievalQuery, *, any_case: bool) -> list[Span]:
+    filters = query.filters
+    return list(matcher(query.literal or "", regex=filters.regex, case=not any_case, word=filters.word).spans(text))
 
 
-def _re2_pattern(pattern: str, *, case: bool, word: bool) -> re2._Regexp:
-    options = re2.Options()
-    options.case_sensitive = case
-    options.log_errors = False
-    return re2.compile(rf"\b(?:{pattern})\b" if word else pattern, options)
+def _add_torn_lines(found: dict[int, list[tuple[int, int]]], chunk: ChunkText, literal: str, evidence: Sequence[Evidence]) -> None:
+    """Lines of a literal that goes on in the next chunk of the file: only the retriever has seen the whole of it."""
+    lines = chunk.text.split("\n")
+    first, *_, last = literal.split("\n")
+    for index in sorted({item.line - chunk.start_line for item in evidence if item.line is not None}):
+        if index in found or not 0 <= index < len(lines):
+            continue
+        line = lines[index]
+        span = (0, len(line))
+        if index == len(lines) - 1 and line.endswith(first):
+            span = (len(line) - len(first), len(line))
+        elif index == 0 and line.startswith(last):
+            span = (0, len(last))
+        found[index] = [span]
 
 
 def _names(query: RetrievalQuery) -> list[str]:

@@ -19,6 +19,11 @@ MESSAGES: Mapping[str, str] = {
     "fuzzy_only": "nothing matches exactly; these are similar names or strings",
     "no_literal_match": "the exact string does not occur; these results are related to its words",
     "unindexed_scan": "the pattern is too short for the text index; the scope was read in full",
+    "definitions_only": "the name is too short for the text index; only where it is defined was looked for",
+    "other_case": "the exact string occurs in another case only",
+    "too_many_matches": "there are too many matches to see them all; without de-duplication every one is listed",
+    "path_order": "there are too many matches to rank; they are listed in the order of their paths",
+    "text_left_out": "some text was not looked at: it is too long for this pattern, or time ran out",
     "more_matches": "more files match than are ranked; narrow the question to see the rest",
     "results_missing": "some results were replaced while the answer was read; ask again",
 }

@@ -46,7 +46,7 @@ def _result(
     if chunk is None:
         return None
     snapshot = next(snapshot for snapshot in query.scope.snapshots if snapshot.repository_id == key.repository_id)
-    marks = highlights(chunk, query)
+    marks = highlights(chunk, query, entry.chunk.evidence)
     shown = snippet(chunk, marks, entry.chunk.evidence, request.snippet_lines)
     others = [chunks[place] for other in entry.others if (place := (key.repository_id, other.chunk_id)) in chunks]
     # A call site in another chunk of the file is a find of its own; its line must not get lost with the chunk.

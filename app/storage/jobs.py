@@ -202,17 +202,16 @@ class ProgressStore:
         self._pool = pool
         self._job_id = job_id
 
-    async def report(self, stage: str, done: int, total: int | None, revision: str | None) -> bool:
+    async def report(self, stage: str, done: int, total: int | None) -> bool:
         """Heartbeat with progress; false when the run was cancelled or its repository deleted."""
         async with self._pool.connection() as connection:
             cancel = await connection.fetchval(
-                "UPDATE job SET stage = $2, files_done = $3, files_total = $4, revision = COALESCE($5, revision), heartbeat_at = now() "
+                "UPDATE job SET stage = $2, files_done = $3, files_total = $4, heartbeat_at = now() "
                 "WHERE id = $1::uuid AND state = 'running' RETURNING cancel_requested",
                 self._job_id,
                 stage,
                 done,
                 total,
-                revision,
             )
         return cancel is False
 

@@ -66,16 +66,19 @@ class Repositories:
             return await self._get(connection, name), created is not None
 
     async def _update(self, connection: Connection, name: str, source: RepositorySource) -> None:
-        stored = await connection.fetchval("SELECT path FROM repository WHERE name = $1 FOR UPDATE", name)
+        stored = await connection.fetchrow("SELECT id, path, include, exclude FROM repository WHERE name = $1 FOR UPDATE", name)
         if stored is None:
             raise RepositoryNotFound(f"repository {name!r} was deleted meanwhile")
-        if stored != source.path:
+        if stored["path"] != source.path:
             raise Conflict(
                 f"the name {name!r} belongs to another source; choose another name or delete that repository", field="source.path"
             )
-        await connection.execute(
-            "UPDATE repository SET include = $2, exclude = $3 WHERE name = $1", name, list(source.include), list(source.exclude)
-        )
+        include, exclude = list(source.include), list(source.exclude)
+        if (stored["include"], stored["exclude"]) == (include, exclude):
+            return
+        await connection.execute("UPDATE repository SET include = $2, exclude = $3 WHERE id = $1", stored["id"], include, exclude)
+        # A run that began with other globs is no longer one that an equal request may join.
+        await connection.execute("UPDATE job SET revision = NULL WHERE repository_id = $1 AND state = 'running'", stored["id"])
 
     async def get(self, name: str) -> Repository:
         """See ports.RepositoryStore; raises RepositoryNotFound."""

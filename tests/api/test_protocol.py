@@ -30,18 +30,45 @@ def test_an_unknown_address(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("DELETE", "/v1/search", "GET, POST"),
-        ("POST", "/v1/repositories/api", "DELETE, GET, PUT"),
+        ("DELETE", "/v1/search", "GET, HEAD, POST"),
+        ("POST", "/v1/repositories/api", "DELETE, GET, HEAD, PUT"),
         ("GET", "/v1/classify", "POST"),
         ("GET", "/v1/repositories/api/index", "POST"),
-        ("PUT", "/v1/jobs/1", "DELETE, GET"),
-        ("POST", "/livez", "GET"),
+        ("PUT", "/v1/jobs/1", "DELETE, GET, HEAD"),
+        ("POST", "/livez", "GET, HEAD"),
     ],
 )
 def test_a_wrong_method_is_told_the_right_ones(client: TestClient, method: str, path: str, allowed: str) -> None:
     answer = client.request(method, path)
     problem_of(answer, 405, "method_not_allowed")
     assert answer.headers["allow"] == allowed
+
+
+@pytest.mark.parametrize(
+    "path", ["/livez", "/readyz", "/v1/repositories", "/v1/search?q=x&repositories=api", "/docs", "/v1/repositories/none", "/nowhere"]
+)
+def test_head_is_get_without_the_body(client: TestClient, path: str) -> None:
+    plain = {"accept-encoding": "identity", "x-request-id": "same"}
+    head, get = client.head(path, headers=plain), client.get(path, headers=plain)
+    assert (head.status_code, head.content) == (get.status_code, b"")
+    assert head.headers == get.headers
+
+
+def test_head_where_nothing_can_be_got(client: TestClient) -> None:
+    answer = client.head("/v1/classify")
+    assert (answer.status_code, answer.headers["allow"], answer.content) == (405, "POST", b"")
+
+
+def test_messages_speak_of_json(client: TestClient) -> None:
+    for body, field, message in (
+        ({"query": "x", "repositories": "flask"}, "repositories", "Input should be a list"),
+        ({"query": "x", "modalities": {}}, "modalities", "Input should be a list"),
+        ({"query": "x", "filters": []}, "filters", "Input should be an object"),
+        ([], "body", "Input should be an object"),
+        ({"query": "x", "repositories": ["a"] * 101}, "repositories", "List should have at most 100 items"),
+    ):
+        problem = problem_of(client.post("/v1/search", json=body), 422, "invalid_request")
+        assert problem["errors"] == [{"field": field, "message": message}]
 
 
 @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x", "text/json", ""])

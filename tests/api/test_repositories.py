@@ -157,6 +157,7 @@ def test_jobs_are_queued_joined_read_listed_and_cancelled(client: TestClient) ->
 
 def test_unknown_jobs_and_repositories(client: TestClient) -> None:
     problem_of(client.post("/v1/repositories/nope/index"), 404, "repository_not_found")
+    problem_of(client.get("/v1/jobs?repository=nope"), 404, "repository_not_found")
     problem_of(client.get("/v1/jobs/00000000-0000-0000-0000-000000000000"), 404, "job_not_found")
     problem_of(client.get("/v1/jobs/a%00b"), 422, "invalid_request")
     problem_of(client.get("/v1/jobs?limit=0"), 422, "invalid_request")

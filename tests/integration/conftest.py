@@ -68,7 +68,7 @@ def parse_pool() -> Iterator[ParsePool]:
 
 @pytest.fixture
 async def bench(database_url: str, parse_pool: ParsePool, anyio_backend: str) -> AsyncIterator[Bench]:
-    settings = Settings(database_url=database_url, embedder="none")  # type: ignore[arg-type]
+    settings = Settings(database_url=database_url, embedder="none")
     async with bootstrap.backend(settings) as backend:
         yield Bench(backend, bootstrap.compose(backend), parse_pool)
 

@@ -66,7 +66,9 @@ async def test_words_of_any_script_and_short_patterns_are_found(bench: Bench, sh
 
 
 async def test_percent_underscore_and_backslash_are_literal(bench: Bench, tmp_path: Path) -> None:
-    await bench.index(write_tree(tmp_path / "t", {"a.txt": "100% sure\n", "b.txt": "a_b\n", "c.txt": "axb 100 sure\n", "d.txt": "C:\\temp\n"}))
+    await bench.index(
+        write_tree(tmp_path / "t", {"a.txt": "100% sure\n", "b.txt": "a_b\n", "c.txt": "axb 100 sure\n", "d.txt": "C:\\temp\n"})
+    )
     assert paths(await bench.search("100% s", literal=True)) == ["a.txt"]
     assert paths(await bench.search("a_b", literal=True)) == ["b.txt"]
     assert paths(await bench.search("C:\\temp", literal=True)) == ["d.txt"]

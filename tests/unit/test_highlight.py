@@ -34,13 +34,20 @@ TEXT = "def parse(x):\n    # Parse it, reparse it\n    raise ValueError('x%_y')\
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        (literal("parse"), [(10, "parse"), (11, "Parse"), (11, "parse")]),
-        (literal("parse", case=True), [(10, "parse"), (11, "parse")]),
-        (literal("parse", word=True), [(10, "parse"), (11, "Parse")]),
+        (literal("parse"), [(10, "parse"), (11, "parse")]),
+        (literal("PARSE"), [(10, "parse"), (11, "Parse"), (11, "parse")]),
+        (literal("PARSE", case=True), []),
+        (literal("parse", case=False), [(10, "parse"), (11, "Parse"), (11, "parse")]),
+        (literal("parse", word=True), [(10, "parse")]),
+        (literal("parse", word=True, case=False), [(10, "parse"), (11, "Parse")]),
+        (literal("it"), [(11, "it"), (11, "it")]),
         (literal("Parse"), [(11, "Parse")]),
         (literal("x%_y"), [(12, "x%_y")]),
         (literal("it\n    raise"), [(11, "it"), (12, "    raise")]),
-        (literal(r"p.?rse", regex=True), [(10, "parse"), (11, "Parse"), (11, "parse")]),
+        (literal(r"p.?rse", regex=True), [(10, "parse"), (11, "parse")]),
+        (literal(r"(?i)p.?rse", regex=True), [(10, "parse"), (11, "Parse"), (11, "parse")]),
+        (literal(r"x*", regex=True), [(10, "x"), (11, ""), (12, "x"), (13, "")]),
+        (literal(r"^$", regex=True), [(13, "")]),
         (literal(r"^\s+raise", regex=True), [(12, "    raise")]),
         (literal("absent"), []),
     ],
@@ -70,8 +77,16 @@ def test_every_line_with_the_literal_is_marked(text: str, wanted: str) -> None:
     lines = text.split("\n")
     if "\n" not in wanted:
         assert {mark.line - 10 for mark in marks} == {index for index, line in enumerate(lines) if wanted in line}
-        assert all(wanted in lines[mark.line - 10][mark.start : mark.end] for mark in marks)
-    assert all(0 <= mark.start < mark.end <= len(lines[mark.line - 10]) for mark in marks)
+        assert all(wanted == lines[mark.line - 10][mark.start : mark.end] for mark in marks)
+        assert len(marks) == sum(line.count(wanted) for line in lines)
+    assert all(0 <= mark.start <= mark.end <= len(lines[mark.line - 10]) for mark in marks)
+
+
+def test_a_literal_that_goes_on_in_another_chunk_is_marked_where_the_retriever_found_it() -> None:
+    query, here = literal("it\nraise X\nand"), chunk("# Parse it\nraise X")
+    assert highlights(here, query) == ()
+    marks = highlights(here, query, [Evidence(Modality.TEXT, 1.0, "literal", line=line) for line in (10, 11)])
+    assert [(mark.line, mark.start, mark.end) for mark in marks] == [(10, 0, 10), (11, 0, 7)]
 
 
 def test_snippet_is_the_whole_chunk_by_default() -> None:

@@ -20,7 +20,7 @@ from app.domain.errors import (
     QueryNotServable,
     StoreUnavailable,
 )
-from app.domain.query import Classification, Dedupe, Filters, Intent, Modality, Preset, Scope, SearchRequest, Strategy
+from app.domain.query import Classification, Dedupe, Filters, Intent, Modality, Position, Preset, Scope, SearchRequest, Strategy
 from app.domain.ranking import Degradation, Evidence, RankedList, SearchAnswer
 from app.search.pipeline import SearchService
 from tests.unit.search_doubles import FixedSnapshots, ListRetriever, MemoryChunks, OneClassification, hit, ranked, snapshot
@@ -184,12 +184,43 @@ async def test_literal_request_is_not_interpreted() -> None:
     assert answer.relevance == "strong"
 
 
-async def test_pattern_is_handed_over_as_it_is_and_fused() -> None:
+async def test_pattern_is_handed_over_as_it_is_and_text_alone_answers() -> None:
     fixture = Fixture(UNDERSTAND, lists("a.py"))
     answer = await fixture.search("a.*b", filters=Filters(regex=True))
     assert answer.routing.classification.rule == "regex"
-    assert answer.routing.strategy is Strategy.WEIGHTED_RRF
+    assert answer.routing.strategy is Strategy.DIRECT
+    assert fixture.asked() == {TEXT}
     assert fixture.retrievers[TEXT].queries[0].literal == "a.*b"
+    assert answer.filters.case is True
+
+
+@pytest.mark.parametrize("fields", [{"literal": True}, {"literal": True, "filters": Filters(word=True)}, {"filters": Filters(regex=True)}])
+async def test_an_exact_search_that_finds_nothing_says_so(fields: dict[str, Any]) -> None:
+    fixture = Fixture(UNDERSTAND)
+    answer = await fixture.search("a.*b", **fields)
+    assert (answer.results, answer.routing.fallback_from) == ((), None)
+    assert fixture.asked() == {TEXT}
+    assert answer.absence is not None
+    assert answer.absence["proven"] is True
+
+
+@pytest.mark.parametrize("pattern", ["([", "a**", "(?=a)", r"\1", "a{1001}", "(?P<n>", "\\"])
+async def test_what_is_no_pattern_names_the_field(pattern: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        await Fixture(UNDERSTAND).search(pattern, filters=Filters(regex=True))
+    assert caught.value.field == "query"
+    assert "RE2" in caught.value.message
+
+
+async def test_a_list_in_path_order_is_paged_from_where_it_stopped() -> None:
+    resume = Position(1, "b.py", results=2, lines=3)
+    fixture = Fixture(UNDERSTAND, lists("a.py", "b.py", resume=resume, complete=False))
+    first = await fixture.search("x", literal=True, dedupe=Dedupe.NONE, limit=1)
+    second = await fixture.search("x", literal=True, dedupe=Dedupe.NONE, limit=1, cursor=first.next_cursor)
+    third = await fixture.search("x", literal=True, dedupe=Dedupe.NONE, limit=1, cursor=second.next_cursor)
+    assert [query.after for query in fixture.retrievers[TEXT].queries] == [None, None, resume]
+    assert [paths(answer) for answer in (first, second, third)] == [["a.py"], ["b.py"], ["a.py"]]
+    assert (third.total.results, third.total.exact) == (4, False)
 
 
 async def test_quoted_operand_is_the_literal_and_every_match_is_wanted_without_deduplication() -> None:

@@ -26,6 +26,8 @@ class JobParameters(StrictModel):
 @router.get("/v1/jobs", operation_id="listJobs", summary="List jobs", responses=problems(404, 422, 503))
 async def list_jobs(parameters: Annotated[JobParameters, Query()], service: CurrentService) -> JobList:
     """The newest jobs first."""
+    if parameters.repository is not None:
+        await service.repositories.get(parameters.repository)
     jobs = await service.jobs.list(parameters.repository, parameters.limit)
     return JobList(jobs=[render.job(job) for job in jobs])
 

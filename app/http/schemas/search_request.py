@@ -47,7 +47,7 @@ class ClassifyRequest(StrictModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"query": "who calls parse_config"}]})
 
     query: Query
-    """The question: plain words, an identifier, an error message, a quoted string, code; may hold filters such as `lang:python`."""
+    """The question: plain words, an identifier, an error message, a quoted string, code."""
     preset: Preset = Preset.BALANCED
     """How much work the search may do."""
     modalities: Modalities = ()
@@ -95,7 +95,7 @@ class SearchBody(ClassifyRequest):
     snippet_lines: Annotated[int, _SNIPPET_LINES] | None = None
     """Lines of a snippet at most."""
     max_bytes: Annotated[int, _MAX_BYTES] | None = None
-    """Bytes of all snippets together at most."""
+    """Bytes of the answer, roughly: results that do not fit come with the next page; the first is shown all the same, its snippet cut."""
     timeout_ms: Annotated[int, _TIMEOUT_MS] | None = None
     """Deadline of this search; the service's own bounds it from above."""
     explain: bool = False
@@ -152,7 +152,7 @@ class SearchParameters(FilterFields):
     snippet_lines: Annotated[int, _SNIPPET_LINES] | None = None
     """Lines of a snippet at most."""
     max_bytes: Annotated[int, _MAX_BYTES] | None = None
-    """Bytes of all snippets together at most."""
+    """Bytes of the answer, roughly: results that do not fit come with the next page; the first is shown all the same, its snippet cut."""
     timeout_ms: Annotated[int, _TIMEOUT_MS] | None = None
     """Deadline of this search."""
     explain: bool = False

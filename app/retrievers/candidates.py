@@ -1,0 +1,135 @@
+"""The chunks in which an exact search may match, and the files that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import asyncpg
+
+from app.domain.query import RetrievalQuery
+from app.retrievers.scope import FILE_FILTERS, FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
+from app.retrievers.trigrams import to_sql
+from app.retrievers.wanted import Wanted
+from app.storage.engine import Connection
+
+MOST_SYMBOLS: Final = 5_000
+MOST_DEFINING: Final = 200
+
+_CHUNK: Final = "c.repository_id, c.chunk_id, c.file_id, c.start_line, c.text"
+
+# OFFSET 0 keeps the repository in the index condition: where the planner trusts in few matches, it asks the trigrams alone and looks for
+# the repository afterwards, and its trust is wrong by a factor of a hundred.
+ANYWHERE: Final = f"""
+    SELECT {_CHUNK}
+    FROM unnest($1::int[]) AS s(repository_id)
+    CROSS JOIN LATERAL (SELECT * FROM chunk k WHERE k.repository_id = s.repository_id AND {{condition}} OFFSET 0) c
+    LIMIT $2
+"""
+
+FILTERED: Final = f"""{SCOPE}
+    SELECT {_CHUNK}
+    FROM scope s
+    CROSS JOIN LATERAL (SELECT * FROM chunk k WHERE k.repository_id = s.repository_id AND {{condition}} OFFSET 0) c
+    {LIVE} {SYMBOL_FILTER}
+    LIMIT ${FIRST_FREE}
+"""
+
+# Where there are too many chunks to see them all, those that define what the literal names must not be missed.
+DEFINING: Final = f"""{SCOPE}
+    SELECT {_CHUNK}
+    FROM scope s
+    JOIN LATERAL (
+        SELECT DISTINCT y.repository_id, y.chunk_id FROM symbol y
+        WHERE y.repository_id = s.repository_id AND y.lname = ANY(${FIRST_FREE}) ORDER BY y.chunk_id LIMIT {MOST_DEFINING}
+    ) d ON true
+    JOIN chunk c ON c.repository_id = d.repository_id AND c.chunk_id = d.chunk_id AND {{condition}}
+    {LIVE} {SYMBOL_FILTER}
+"""
+
+FILES: Final = """
+    SELECT f.repository_id, f.file_id, f.path, f.language, f.path_class
+    FROM unnest($1::int[], $2::smallint[], $3::int[]) AS s(repository_id, branch_id, generation)
+    JOIN unnest($4::int[], $5::int[]) AS m(repository_id, file_id) ON m.repository_id = s.repository_id
+    JOIN file f ON f.repository_id = m.repository_id AND f.file_id = m.file_id AND f.branch_id = s.branch_id
+        AND f.from_gen <= s.generation AND f.to_gen > s.generation
+"""
+
+DEFINITION_LINES: Final = f"""
+    SELECT y.repository_id, y.file_id, y.name_line FROM symbol y
+    WHERE y.repository_id = ANY($1) AND y.lname = ANY($2::text[]) LIMIT {MOST_SYMBOLS}
+"""
+
+CHUNKS_IN_SCOPE: Final = f"""{SCOPE}
+    SELECT count(*) FROM (
+        SELECT 1
+        FROM scope s
+        JOIN file f ON f.repository_id = s.repository_id AND f.branch_id = s.branch_id
+            AND f.from_gen <= s.generation AND f.to_gen > s.generation
+            {FILE_FILTERS}
+        JOIN chunk c ON c.repository_id = f.repository_id AND c.file_id = f.file_id
+        LIMIT ${FIRST_FREE}
+    ) counted
+"""
+
+FileId = tuple[int, int]
+"""(repository_id, file_id)"""
+
+
+def file_id(row: asyncpg.Record) -> FileId:
+    return row["repository_id"], row["file_id"]
+
+
+async def candidates(connection: Connection, query: RetrievalQuery, target: Wanted, most: int) -> list[asyncpg.Record]:
+    """At most so many chunks of the scope that fulfil the condition; without filters also of files that were replaced."""
+    if is_filtered(query):
+        condition, values = to_sql(target.condition, "k.text", FIRST_FREE + 1)
+        return await connection.fetch(FILTERED.format(condition=condition), *scope_arguments(query), most, *values)
+    condition, values = to_sql(target.condition, "k.text", 3)
+    repositories = [snapshot.repository_id for snapshot in query.scope.snapshots]
+    return await connection.fetch(ANYWHERE.format(condition=condition), repositories, most, *values)
+
+
+async def defining(connection: Connection, query: RetrievalQuery, target: Wanted) -> list[asyncpg.Record]:
+    """Chunks that fulfil the condition and hold the definition of a name in the literal."""
+    names = target.names()
+    if not names:
+        return []
+    condition, values = to_sql(target.condition, "c.text", FIRST_FREE + 1)
+    return await connection.fetch(DEFINING.format(condition=condition), *scope_arguments(query), names, *values)
+
+
+async def files_of(connection: Connection, query: RetrievalQuery, chunks: Iterable[asyncpg.Record]) -> Mapping[FileId, asyncpg.Record]:
+    """The files of the scope's generations that hold these chunks."""
+    wanted = list({file_id(row) for row in chunks})
+    if not wanted:
+        return {}
+    snapshots = query.scope.snapshots
+    rows = await connection.fetch(
+        FILES,
+        [snapshot.repository_id for snapshot in snapshots],
+        [snapshot.branch_id for snapshot in snapshots],
+        [snapshot.generation for snapshot in snapshots],
+        [file[0] for file in wanted],
+        [file[1] for file in wanted],
+    )
+    return {file_id(row): row for row in rows}
+
+
+async def definition_lines(connection: Connection, query: RetrievalQuery, target: Wanted) -> Mapping[FileId, set[int]]:
+    """The lines on which files define a name of the literal."""
+    names = target.names()
+    if not names:
+        return {}
+    lines: dict[FileId, set[int]] = {}
+    for row in await connection.fetch(DEFINITION_LINES, [snapshot.repository_id for snapshot in query.scope.snapshots], names):
+        lines.setdefault(file_id(row), set()).add(row["name_line"])
+    return lines
+
+
+async def is_bounded(connection: Connection, query: RetrievalQuery, most: int) -> bool:
+    """Whether the scope, as the filters narrow it, has at most so many chunks."""
+    if not is_filtered(query):
+        return sum(snapshot.chunks for snapshot in query.scope.snapshots) <= most
+    chunks: int = await connection.fetchval(CHUNKS_IN_SCOPE, *scope_arguments(query), most + 1)
+    return chunks <= most
