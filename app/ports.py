@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.index import Job, Repository, RepositorySource
-from app.domain.query import Modality, RetrievalQuery, Scope
+from app.domain.query import Filters, Modality, RetrievalQuery, Scope
 from app.domain.ranking import ChunkText, FileKey, RankedList
 
 
@@ -37,6 +37,10 @@ class SnapshotStore(Protocol):
         """The snapshots that a cursor was made on (repository id → generation); raises CursorExpired."""
         ...
 
+    async def count_files(self, scope: Scope, filters: Filters) -> int:
+        """How many indexed files of the scope match the filters for languages and paths."""
+        ...
+
 
 class ChunkStore(Protocol):
     """Reads chunks for boosting and display."""
@@ -45,8 +49,13 @@ class ChunkStore(Protocol):
         """(repository_id, chunk_id) → the highest PageRank of the symbols defined in it; absent means 0."""
         ...
 
-    async def load(self, scope: Scope, chunks: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ChunkText]:
-        """(repository_id, chunk_id) → the chunk as stored."""
+    async def load(
+        self, scope: Scope, chunks: Sequence[tuple[int, int]], found: Mapping[tuple[int, int], str] | None = None, kinds: Sequence[str] = ()
+    ) -> Mapping[tuple[int, int], ChunkText]:
+        """(repository_id, chunk_id) → the chunk as stored, with the definition it shows.
+
+        That is one of ``kinds`` if possible, then the one whose qualified name ``found`` gives for the chunk.
+        """
         ...
 
 

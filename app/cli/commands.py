@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -84,7 +85,7 @@ def serve(
         if index_path is not None:  # refuse a wrong path before anything starts
             repository_source(index_path, (), ())
             repository_name(name, index_path)
-        asyncio.run(serve_http(lambda: bootstrap.service(settings, warm=True), settings, worker=worker, on_ready=introduce))
+        asyncio.run(serve_http(lambda: while_opening(bootstrap.service(settings, warm=True)), settings, worker=worker, on_ready=introduce))
 
 
 @cli.command()
@@ -173,7 +174,8 @@ def search(
         limit=limit,
         explain=explain,
     )
-    answer = _with_service(lambda service: service.search.search(request))
+    # The model is loaded for this one question, which may take longer than a retriever of a running service may.
+    answer = _with_service(lambda service: service.search.search(replace(request, timeout_ms=service.settings.search.max_deadline_ms)))
     if as_json:
         typer.echo(render.answer(answer).model_dump_json(by_alias=True, indent=2))
         return

@@ -30,6 +30,11 @@ def safe(text: str) -> str:
     return _CONTROL.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
 
 
+def one_line(text: str) -> str:
+    """``safe``, and no tab or line end either: a file's name may hold both, and would forge lines of the answer."""
+    return safe(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def print_answer(answer: SearchAnswer, *, console: Console = out, results: int | None = None) -> None:
     """The answer: how it was found, then each result with its evidence."""
     console.print(_route(answer.routing), style="dim")
@@ -49,8 +54,8 @@ def print_answer(answer: SearchAnswer, *, console: Console = out, results: int |
 
 
 def _absence(answer: SearchAnswer) -> str:
-    files = sum(snapshot.files for snapshot in answer.scope.snapshots)
-    return f" in {files} files" if answer.absence else ""
+    absence = answer.absence
+    return f" in {absence['files_searched']} of {absence['files_total']} files" if absence else ""
 
 
 def _route(routing: Routing) -> Text:
@@ -62,9 +67,9 @@ def _route(routing: Routing) -> Text:
 
 def _print_result(console: Console, number: int, result: SearchResult) -> None:
     title = Text(f"{number}. ")
-    title.append(f"{safe(result.path)}:{result.start_line}-{result.end_line}", style="bold cyan")
+    title.append(f"{one_line(result.path)}:{result.start_line}-{result.end_line}", style="bold cyan")
     if result.symbol is not None:
-        title.append(f"  {result.symbol.kind} {safe(result.symbol.qualified)}")
+        title.append(f"  {result.symbol.kind} {one_line(result.symbol.qualified)}")
     title.append(f"  {safe(result.repository)}  {result.score:.4f}", style="dim")
     console.print(title)
     console.print(_snippet(result))
@@ -157,14 +162,14 @@ def print_repositories(repositories: Sequence[Repository]) -> None:
         return
     table = Table(box=None, pad_edge=False)
     for column in ("name", "status", "files", "skipped", "pending", "indexed at", "source"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, no_wrap=True, overflow="ignore")
     for stored in repositories:
         status = "not indexed" if stored.generation == 0 else "stale" if stored.stale else "indexed"
         coverage = stored.coverage
         indexed_at = stored.indexed_at.strftime("%Y-%m-%d %H:%M") if stored.indexed_at else "–"
         counts = (str(coverage.files), str(coverage.skipped), str(coverage.embeddings_pending))
-        table.add_row(*(Text(safe(cell)) for cell in (stored.name, status, *counts, indexed_at, stored.source.path)))
-    out.print(table)
+        table.add_row(*(Text(one_line(cell)) for cell in (stored.name, status, *counts, indexed_at, stored.source.path)))
+    out.print(table, crop=False)  # a path that is cut or folded cannot be copied
 
 
 def print_index_report(repository: Repository, job: Job, console: Console = out) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from app.config import Settings
 from app.domain.ranking import SymbolSummary
 from app.http.service import Service
 
@@ -15,6 +16,9 @@ class SymbolRanking(Protocol):
 
 class LocalService(Service, Protocol):
     """The service opened in this process."""
+
+    @property
+    def settings(self) -> Settings: ...
 
     @property
     def symbols(self) -> SymbolRanking: ...

@@ -102,10 +102,17 @@ class _Pattern:
     def __init__(self, pattern: str, *, case: bool, word: bool) -> None:
         self._plain = _compile(pattern, case=case)
         self._one_by_one = _PER_LINE.search(pattern) is not None
-        edges = rf"(?:^|{_NO_WORD})(?:{pattern})(?:$|{_NO_WORD})"
-        self._decisive = _compile("(?m)" + (edges if word else pattern), case=case)
         self._word = word
+        self._decisive = self._to_line_end(pattern, case=case)
         self.size = _size(self._decisive)
+
+    def _to_line_end(self, pattern: str, *, case: bool) -> re2._Regexp:
+        """The pattern and the rest of its line, so that a line is found once."""
+        edges = (rf"(?:^|{_NO_WORD})", rf"(?:$|{_NO_WORD})") if self._word else ("", "")
+        try:
+            return _compile(f"(?m){edges[0]}(?:{pattern}){edges[1]}.*", case=case)
+        except InvalidRequest:  # a quotation that the pattern itself leaves open
+            return _compile(f"(?m){edges[0]}(?:{pattern}\\E){edges[1]}.*", case=case)
 
     def lines(self, text: str) -> list[int]:
         """See Matcher."""
@@ -114,14 +121,12 @@ class _Pattern:
             return [number for number, line in enumerate(data.split(b"\n")) if self._decisive.search(line)]
         found: list[int] = []
         line = position = 0
-        while match := self._decisive.search(data, position):
+        for match in self._decisive.finditer(data):
             start = match.start()
             line += data.count(b"\n", position, start)
-            found.append(line)
-            position = data.find(b"\n", start) + 1
-            if position == 0:
-                break
-            line += 1
+            position = start
+            if not found or found[-1] != line:  # what matches nothing matches again at the line's end
+                found.append(line)
         return found
 
     def spans(self, text: str) -> Iterator[Span]:
@@ -134,8 +139,7 @@ class _Pattern:
         spans = [match.span() for match in islice(self._plain.finditer(line), _MOST_TRIES)]
         if self._word:
             whole = self._decisive.search(line)
-            fallback = whole.span() if whole else (0, 0)
-            spans = [span for span in spans if _stands_alone(line, *span)] or [fallback]
+            spans = [span for span in spans if _stands_alone(line, *span)] or [whole.span() if whole else (0, 0)]
         return [span for span in spans if span[0] < span[1]] or spans[:1]
 
 

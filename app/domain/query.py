@@ -135,7 +135,7 @@ class QueryTerms:
     """The words of a question, analysed (7-ranking.md, "Query").
 
     ``terms`` → weight feed BM25 (stems, joined wholes, CJK bigrams); ``words`` are the stems alone; ``identifiers`` are names
-    as written with their last segment; ``wholes`` are joined lower-case compounds.
+    as written with their last segment; ``wholes`` are joined lower-case compounds. ``only_stop_words``: no word tells what is meant.
     """
 
     single: bool
@@ -143,6 +143,7 @@ class QueryTerms:
     words: tuple[str, ...]
     identifiers: tuple[tuple[str, str], ...]
     wholes: frozenset[str]
+    only_stop_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)

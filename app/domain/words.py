@@ -125,6 +125,7 @@ def query_terms(text: str, repository_names: Collection[str], stop_words: frozen
         words=tuple(term for term in terms if term not in wholes),
         identifiers=tuple(dict.fromkeys(_identifiers(text, single, own_name))),
         wholes=wholes,
+        only_stop_words=all(len(parts) == 1 and parts[0] in stop_words for parts in words),
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import asyncpg
 
@@ -21,8 +22,7 @@ MOST_OCCURRENCES: Final = 8
 """In one chunk, that are looked at to see whether one stands alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A chunk with a matching line. ``file`` is a row of its file; ``lines`` are 1-based numbers in the file, in order."""
 
     file: asyncpg.Record
@@ -54,18 +54,36 @@ def by_file(found: Iterable[Match]) -> list[list[Match]]:
 
 def file_of(found: Sequence[Match], target: Wanted, defined: Collection[int]) -> FileHit:
     """The hit of one file: its chunks best first, with the score of the best. ``defined``: the lines that define a name of the literal."""
-    best = sorted(((_score(match, target, defined), match) for match in found), key=lambda scored: (-scored[0], scored[1].chunk_id))
-    return _file_hit(found[0].file, [ChunkHit(match.chunk_id, score, _evidence(match, target, score, defined)) for score, match in best])
+    best = sorted((-_score(match, target, defined), match.chunk_id, match) for match in found)
+    return _file_hit(found[0].file, tuple(_hit(match, target, -score, defined) for score, _, match in best))
 
 
 def file_in_order(found: Sequence[Match], target: Wanted) -> FileHit:
     """The hit of one file whose chunks stay in their order, all worth the same."""
-    return _file_hit(found[0].file, [ChunkHit(match.chunk_id, 1.0, _evidence(match, target, 1.0, ())) for match in found])
+    return _file_hit(found[0].file, tuple(_hit(match, target, 1.0, ()) for match in found))
 
 
-def _file_hit(file: asyncpg.Record, chunks: Sequence[ChunkHit]) -> FileHit:
+def _hit(match: Match, target: Wanted, score: float, defined: Collection[int]) -> ChunkHit:
+    """The evidence names a line where not just any will do: the one with the definition, and each of a literal of several lines."""
+    lines: Sequence[int] = ()
+    if target.is_block:
+        lines = match.lines
+    elif defined:
+        lines = [line for line in match.lines if line in defined][:1]
+    if not lines:
+        return ChunkHit(match.chunk_id, score, _evidence(target.relation, score))
+    return ChunkHit(match.chunk_id, score, tuple(replace(_evidence(target.relation, score)[0], line=line) for line in lines))
+
+
+@lru_cache(maxsize=64)
+def _evidence(relation: str, score: float) -> tuple[Evidence]:
+    """Thousands are needed and few are shown, so they are one; the reader of a result fills in the line of its first highlight."""
+    return (Evidence(Modality.TEXT, score, relation),)
+
+
+def _file_hit(file: asyncpg.Record, chunks: tuple[ChunkHit, ...]) -> FileHit:
     key = FileKey(file["repository_id"], file["path"])
-    return FileHit(key, file["file_id"], file["language"], PathClass(file["path_class"]), chunks[0].score, tuple(chunks))
+    return FileHit(key, file["file_id"], file["language"], PathClass(file["path_class"]), chunks[0].score, chunks)
 
 
 def _score(match: Match, target: Wanted, defined: Collection[int]) -> float:
@@ -78,15 +96,6 @@ def _score(match: Match, target: Wanted, defined: Collection[int]) -> float:
     if defined and any(line in defined for line in match.lines):
         score += DEFINITION
     return score
-
-
-def _evidence(match: Match, target: Wanted, score: float, defined: Collection[int]) -> tuple[Evidence, ...]:
-    """One says why the chunk is there; its lines are what highlights are for. Only those of a block may be torn."""
-    relation = "pattern" if target.regex else "literal"
-    if target.is_block:
-        return tuple(Evidence(Modality.TEXT, score, relation, line=line) for line in match.lines)
-    line = next((line for line in match.lines if line in defined), match.lines[0])
-    return (Evidence(Modality.TEXT, score, relation, line=line),)
 
 
 def _stands_alone(wanted: str, text: str) -> bool:

@@ -1,5 +1,7 @@
 """Finds code by its definitions: exact names first, then names that cover the question's words, then file names, then typos.
 
+A question that names a file by its path is answered with that file.
+
 Reads the symbol table that tree-sitter filled. For a question that names a symbol the order is exact name, exported and top-level before
 private and nested, definition before declaration; for a question in words the score is that of 7-ranking.md.
 """
@@ -16,6 +18,7 @@ import asyncpg
 from app.domain.code import PathClass
 from app.domain.query import Intent, Modality, RetrievalQuery
 from app.domain.ranking import ChunkHit, Evidence, FileHit, FileKey, RankedList
+from app.retrievers.file_paths import files_at
 from app.retrievers.files import FoundChunk, file_hit, group_by_file, ranked
 from app.retrievers.lexicon import Lexicon
 from app.retrievers.names import FIRST_CHUNKS, FoundDefinition, NamedFile, NameSearch
@@ -28,9 +31,11 @@ EXACT_SINGLE, EXACT_IN_QUESTION = 1.0, 0.25
 DEFINITION_COVERAGE, DEFINED_WORDS, FILE_STEM, QUESTION_IN_PATH = 0.5, 0.2, 0.5, 0.2
 CHUNKS_KEPT: Final = 200
 FILES_BY_NAME: Final = 200
+LONGEST_NAME: Final = 100
+"""Characters; what is longer is no name, and comparing it with every name takes a second."""
 
 SIMILAR: Final = f"""{SCOPE}
-    SELECT c.repository_id, c.file_id, c.chunk_id, c.name, c.name_line, f.path, f.language, f.path_class,
+    SELECT c.repository_id, c.file_id, c.chunk_id, c.qualified, c.name_line, f.path, f.language, f.path_class,
            similarity(c.name, ${FIRST_FREE}) AS similarity
     FROM scope s
     JOIN symbol c ON c.repository_id = s.repository_id AND c.name % ${FIRST_FREE}
@@ -53,11 +58,16 @@ class StructuralRetriever:
         """See ports.Retriever."""
         began = perf_counter()
         async with self._pool.connection() as connection:
+            if at_path := await _with_chunks(connection, await files_at(connection, query)):
+                return RankedList(Modality.STRUCTURAL, at_path, (perf_counter() - began) * 1000, total_files=len(at_path))
             matches = await self._names.matches(connection, query) if not _asks_for_symbol(query) else []
             definitions = await self._names.definitions(connection, query, matches)
             named = await self._names.files(connection, query, matches)
             if _asks_for_symbol(query):
                 definitions = _as_written([definition for definition in definitions if definition.exact > 0], query)
+            if query.filters.kinds or query.filters.symbols:  # a name of a file alone is no such definition
+                defining = {definition.key for definition in definitions}
+                named = [file for file in named if file.key in defining]
             files = _rank(query, definitions, named)
             fuzzy = not files and await self._typos(connection, query)
             files = fuzzy or await _with_chunks(connection, files)
@@ -66,7 +76,7 @@ class StructuralRetriever:
 
     async def _typos(self, connection: Connection, query: RetrievalQuery) -> tuple[FileHit, ...]:
         """Names that look like the one asked for, marked as such; only when no name is right."""
-        if not query.terms.identifiers:
+        if not query.terms.identifiers or len(query.terms.identifiers[0][1]) > LONGEST_NAME:
             return ()
         rows = await connection.fetch(SIMILAR, *scope_arguments(query), query.terms.identifiers[0][1])
         found = [
@@ -83,7 +93,7 @@ class StructuralRetriever:
 
 
 def _fuzzy_evidence(row: asyncpg.Record) -> Evidence:
-    return Evidence(Modality.STRUCTURAL, row["similarity"], "definition", line=row["name_line"], symbol=row["name"], fuzzy=True)
+    return Evidence(Modality.STRUCTURAL, row["similarity"], "definition", line=row["name_line"], symbol=row["qualified"], fuzzy=True)
 
 
 def _as_written(definitions: list[FoundDefinition], query: RetrievalQuery) -> list[FoundDefinition]:

@@ -41,6 +41,11 @@ class Wanted:
         """A literal of several lines, which may begin in one chunk and end in another."""
         return not self.regex and "\n" in self.text
 
+    @property
+    def relation(self) -> str:
+        """What an evidence calls it."""
+        return "pattern" if self.regex else "literal"
+
     def names(self) -> list[str]:
         """The names, in lower case, that a literal may say the definition of."""
         return [] if self.regex else [name.lower() for name in _NAME.findall(self.text)]

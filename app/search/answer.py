@@ -11,7 +11,7 @@ from app.domain.ranking import Candidate, ModalityRun, Notice, Routing, SearchAn
 from app.search import cursor
 from app.search.dedupe import Entry
 from app.search.gather import Gathered
-from app.search.notices import absence, list_notices, notice, relevance, scope_notices
+from app.search.notices import absence, fallback_notice, list_notices, notice, relevance, scope_notices
 from app.search.parse import ParsedQuery
 from app.search.rescore import is_rescored
 from app.search.route import Plan
@@ -29,7 +29,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All entries, and the results of those from ``offset`` on that are shown; None stands for a chunk that is gone."""
+    """All entries, and the results of those from ``offset`` on that are shown; None stands for a chunk that is gone.
+
+    ``files_in_filters``: how many indexed files match the filters, counted when there are filters and no entries.
+    """
 
     request: SearchRequest
     parsed: ParsedQuery
@@ -39,6 +42,7 @@ class Page:
     offset: int
     shown: Sequence[SearchResult | None]
     unavailable: Sequence[Modality]
+    files_in_filters: int | None = None
 
 
 def answer(page: Page, took_ms: float) -> SearchAnswer:
@@ -49,6 +53,7 @@ def answer(page: Page, took_ms: float) -> SearchAnswer:
     if missing and request.cursor:
         raise CursorExpired(field="cursor")
     partial = bool(found.gathered.degraded) or missing
+    next_cursor = _next_cursor(page)
     return SearchAnswer(
         query=request.query,
         text=page.parsed.text,
@@ -62,10 +67,10 @@ def answer(page: Page, took_ms: float) -> SearchAnswer:
         total=_total(page),
         relevance=relevance(page.entries, results, query),
         partial=partial,
-        next_cursor=_next_cursor(page),
+        next_cursor=next_cursor,
         scope=query.scope,
-        warnings=tuple(_warnings(page, missing)),
-        absence=None if page.entries else absence(query.scope, found.gathered.lists, query, partial=partial),
+        warnings=tuple(_warnings(page, missing, last=next_cursor is None)),
+        absence=None if page.entries else absence(query.scope, found.gathered.lists, query, partial=partial, files=page.files_in_filters),
         took_ms=took_ms,
     )
 
@@ -103,14 +108,16 @@ def _next_cursor(page: Page) -> str | None:
     return cursor.encode(query.scope, 0, query.limit, page.request, resume) if resume else None
 
 
-def _warnings(page: Page, missing: bool) -> list[Notice]:
+def _warnings(page: Page, missing: bool, *, last: bool) -> list[Notice]:
     lists, query = page.found.gathered.lists, page.query
-    last_page = _next_cursor(page) is None
+    unfound = fallback_notice(query, lists.get(page.found.plan.modalities[0][0])) if page.found.fallback_from else None
     return [
         *page.found.plan.warnings,
         *(notice("modality_unavailable", modality=modality.value) for modality in page.unavailable),
         *scope_notices(query.scope, lists),
         *list_notices(lists, page.entries, query),
-        *([notice("more_matches")] if last_page and _total(page).results > _listed(page) else []),
+        *([unfound] if unfound and page.entries else []),
+        *([notice("no_file_matches")] if page.files_in_filters == 0 else []),
+        *([notice("more_matches")] if last and _total(page).results > _listed(page) else []),
         *([notice("results_missing")] if missing else []),
     ]

@@ -80,9 +80,7 @@ def _clip(line: str, match_start: int) -> str:
 
 def _marked(chunk: ChunkText, spans_by_line: Iterable[tuple[int, Spans]]) -> tuple[Highlight, ...]:
     return tuple(
-        Highlight(chunk.start_line + index, start, end)
-        for index, spans in spans_by_line
-        for start, end in list(spans)[:_MOST_PER_LINE]
+        Highlight(chunk.start_line + index, start, end) for index, spans in spans_by_line for start, end in list(spans)[:_MOST_PER_LINE]
     )
 
 

@@ -16,6 +16,9 @@ MESSAGES: Mapping[str, str] = {
     "embeddings_pending": "{count:,} chunks have no embedding yet; the search by meaning does not see them",
     "modality_unavailable": "{modality} search is not configured and was left out",
     "fuzzy": "no definition has that name; definitions with similar names are listed",
+    "definition_not_found": "no definition of {name} was found; these results are related to its name",
+    "no_uses_found": "no use of {name} was found; these results are related to its name",
+    "no_file_matches": "no indexed file matches the filters for languages and paths",
     "fuzzy_only": "nothing matches exactly; these are similar names or strings",
     "no_literal_match": "the exact string does not occur; these results are related to its words",
     "unindexed_scan": "the pattern is too short for the text index; the scope was read in full",
@@ -28,6 +31,13 @@ MESSAGES: Mapping[str, str] = {
     "results_missing": "some results were replaced while the answer was read; ask again",
 }
 """By code. Retrievers warn with a code; one that is not here is shown as it is."""
+
+
+_NOT_FOUND: Mapping[Intent, str] = {
+    Intent.FIND_DEFINITION: "definition_not_found",
+    Intent.FIND_REFERENCES: "no_uses_found",
+    Intent.IMPACT_ANALYSIS: "no_uses_found",
+}
 
 
 def notice(code: str, **details: object) -> Notice:
@@ -58,6 +68,14 @@ def list_notices(lists: Mapping[Modality, RankedList], entries: Sequence[Entry],
     return notices
 
 
+def fallback_notice(query: RetrievalQuery, asked: RankedList | None) -> Notice | None:
+    """What the direct route did not find, when it was asked for a name, answered, and had nothing, not even a similar name."""
+    if asked is None or asked.files or not query.classification.operands:
+        return None
+    code = _NOT_FOUND.get(query.classification.intent)
+    return notice(code, name=query.classification.operands[0]) if code else None
+
+
 def relevance(entries: Sequence[Entry], shown: Sequence[SearchResult], query: RetrievalQuery) -> str:
     """``strong``, ``weak`` or ``none``, from absolute evidence, never from scores.
 
@@ -72,18 +90,24 @@ def relevance(entries: Sequence[Entry], shown: Sequence[SearchResult], query: Re
         return "strong"
     if any(_is_certain_edge(item) for entry in entries for item in entry.chunk.evidence):
         return "strong"
-    return "strong" if any(_has_every_word(result, query.terms.words) for result in shown) else "weak"
+    telling = not query.terms.only_stop_words  # a chunk that says "how", "is" and "it" answers nothing
+    return "strong" if telling and any(_has_every_word(result, query.terms.words) for result in shown) else "weak"
 
 
-def absence(scope: Scope, lists: Mapping[Modality, RankedList], query: RetrievalQuery, *, partial: bool) -> Mapping[str, object] | None:
-    """For a literal, a named symbol or a single word without results: is it proven that there is none? None for questions."""
+def absence(
+    scope: Scope, lists: Mapping[Modality, RankedList], query: RetrievalQuery, *, partial: bool, files: int | None = None
+) -> Mapping[str, object] | None:
+    """For a literal, a named symbol or a single word without results: is it proven that there is none? None for questions.
+
+    ``files``: how many indexed files match the filters, when there are filters. Where none does, nothing was looked at and nothing is proven.
+    """
     names_symbol = query.terms.single or (query.classification.intent is Intent.FIND_DEFINITION and query.classification.operands)
     if query.literal is None and not names_symbol:
         return None
-    searched = sum(snapshot.files for snapshot in scope.snapshots)
+    searched = sum(snapshot.files for snapshot in scope.snapshots) if files is None else files
     total = searched + sum(snapshot.skipped for snapshot in scope.snapshots)
     complete = bool(lists) and all(ranked.complete for ranked in lists.values()) and not partial
-    return {"proven": complete and searched == total, "files_searched": searched, "files_total": total}
+    return {"proven": complete and searched == total and files != 0, "files_searched": searched, "files_total": total}
 
 
 def _is_text_match(evidence: Evidence) -> bool:

@@ -35,7 +35,8 @@ def parse(request: SearchRequest) -> ParsedQuery:
         raise InvalidRequest("the query contains a NUL character", field="query")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise InvalidRequest("the query contains half of a surrogate pair", field="query")
-    return ParsedQuery(text, _exact_filters(text, request.filters) if literal else request.filters, literal)
+    filters = replace(request.filters, languages=tuple(language.lower() for language in request.filters.languages))
+    return ParsedQuery(text, _exact_filters(text, filters) if literal else filters, literal)
 
 
 def _exact_filters(text: str, filters: Filters) -> Filters:

@@ -84,7 +84,13 @@ class SearchService:
         page = entries[offset : offset + request.limit]
         shown = await present(page, self._chunks, query, request, found.plan, self._profiles.features)
         missing = [modality for modality, _ in found.plan.modalities if modality not in self._retrievers]
-        return answer(Page(request, parsed, query, found, entries, offset, shown, missing), (perf_counter() - started) * 1_000)
+        files = None if entries else await self._files_in_filters(query)
+        return answer(Page(request, parsed, query, found, entries, offset, shown, missing, files), (perf_counter() - started) * 1_000)
+
+    async def _files_in_filters(self, query: RetrievalQuery) -> int | None:
+        """How many files the filters leave; None without filters."""
+        filters = query.filters
+        return await self._snapshots.count_files(query.scope, filters) if filters.languages or filters.paths else None
 
     def _classify(self, parsed: ParsedQuery) -> Classification:
         if parsed.literal:

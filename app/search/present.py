@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
 from app.domain.query import Modality, RetrievalQuery, SearchRequest
-from app.domain.ranking import ChunkText, LineSpan, SearchResult
+from app.domain.ranking import ChunkText, Evidence, Highlight, LineSpan, SearchResult
 from app.ports import ChunkStore
 from app.search.dedupe import Entry
 from app.search.explain import explain
@@ -15,6 +15,7 @@ from app.search.highlight import highlights, snippet
 from app.search.profiles import Feature
 from app.search.route import Plan
 
+_TEXT_RELATIONS = ("literal", "pattern")
 _ENVELOPE_BYTES = 2_000  # the answer around its results: routing, index, coverage
 
 
@@ -28,9 +29,19 @@ async def present(
 ) -> list[SearchResult | None]:
     """One result per entry, None where the store no longer has the chunk; ends early where ``request.max_bytes`` is reached."""
     wanted = [(entry.candidate.key.repository_id, chunk.chunk_id) for entry in entries for chunk in (entry.chunk, *entry.others)]
-    chunks = await store.load(query.scope, wanted) if wanted else {}
+    chunks = await store.load(query.scope, wanted, _found_definitions(entries), query.filters.kinds) if wanted else {}
     results = [_result(entry, chunks, query, request, plan, features) for entry in entries]
     return results if request.max_bytes is None else _within(results, request.max_bytes)
+
+
+def _found_definitions(entries: Sequence[Entry]) -> dict[tuple[int, int], str]:
+    """The qualified name of the definition that each shown chunk was found for: what is defined there, or who calls from there."""
+    found: dict[tuple[int, int], str] = {}
+    for entry in entries:
+        name = next((item.symbol for item in entry.chunk.evidence if item.symbol is not None), None)
+        if name is not None:
+            found[entry.candidate.key.repository_id, entry.chunk.chunk_id] = name
+    return found
 
 
 def _result(
@@ -65,10 +76,17 @@ def _result(
         snippet_truncated=shown.truncated,
         highlights=marks,
         score=candidate.score if candidate.rescored is None else candidate.rescored,
-        evidence=entry.chunk.evidence + sites,
+        evidence=tuple(_with_line(item, marks) for item in entry.chunk.evidence) + sites,
         more_in_file=tuple(sorted((LineSpan(other.start_line, other.end_line) for other in others), key=lambda span: span.start_line)),
         explanation=explain(entry, plan, query.terms.single, features) if request.explain else None,
     )
+
+
+def _with_line(evidence: Evidence, marks: Sequence[Highlight]) -> Evidence:
+    """A match of a text stands where the first highlight does, if it does not say otherwise."""
+    if evidence.line is not None or evidence.relation not in _TEXT_RELATIONS or not marks:
+        return evidence
+    return replace(evidence, line=marks[0].line)
 
 
 def _within(results: Sequence[SearchResult | None], most_bytes: int) -> list[SearchResult | None]:

@@ -23,16 +23,18 @@ CENTRALITIES = """
     WHERE best.centrality IS NOT NULL
 """
 
-# The definition a chunk shows: the outermost type or callable that starts in it, else the innermost that encloses it.
+# The definition a chunk shows: one of a wanted kind ($4), the one that was found ($3), or the outermost type or callable that starts in it, else the innermost that encloses it.
 CHUNKS = """
     SELECT c.repository_id, c.chunk_id, c.file_id, c.start_line, c.end_line, c.text,
            s.symbol_id, s.name, s.qualified, s.kind, s.signature, s.start_line AS symbol_start, s.end_line AS symbol_end
-    FROM unnest($1::int[], $2::int[]) AS wanted(repository_id, chunk_id)
+    FROM unnest($1::int[], $2::int[], $3::text[]) AS wanted(repository_id, chunk_id, found)
     JOIN chunk c ON c.repository_id = wanted.repository_id AND c.chunk_id = wanted.chunk_id
     LEFT JOIN LATERAL (
         SELECT * FROM symbol s
         WHERE s.repository_id = c.repository_id AND s.file_id = c.file_id AND s.start_line <= c.end_line AND s.end_line >= c.start_line
-        ORDER BY s.start_line >= c.start_line DESC,
+        ORDER BY s.kind = ANY($4::text[]) DESC,
+                 s.qualified = wanted.found DESC NULLS LAST,
+                 s.start_line >= c.start_line DESC,
                  s.kind = ANY('{variable,constant,field,enum_member,property}') ASC,
                  CASE WHEN s.start_line >= c.start_line THEN s.start_line ELSE -s.start_line END,
                  s.ordinal
@@ -61,12 +63,20 @@ class Chunks:
             )
         return {(row["repository_id"], row["chunk_id"]): row["centrality"] for row in rows}
 
-    async def load(self, scope: Scope, chunks: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ChunkText]:
+    async def load(
+        self, scope: Scope, chunks: Sequence[tuple[int, int]], found: Mapping[tuple[int, int], str] | None = None, kinds: Sequence[str] = ()
+    ) -> Mapping[tuple[int, int], ChunkText]:
         """See ports.ChunkStore; only chunks of the scope's repositories are read."""
         allowed = {snapshot.repository_id for snapshot in scope.snapshots}
         wanted = [pair for pair in dict.fromkeys(chunks) if pair[0] in allowed]
         async with self._pool.connection() as connection:
-            rows = await connection.fetch(CHUNKS, [pair[0] for pair in wanted], [pair[1] for pair in wanted])
+            rows = await connection.fetch(
+                CHUNKS,
+                [pair[0] for pair in wanted],
+                [pair[1] for pair in wanted],
+                [(found or {}).get(pair) for pair in wanted],
+                list(kinds),
+            )
         return {
             (row["repository_id"], row["chunk_id"]): ChunkText(
                 repository_id=row["repository_id"],

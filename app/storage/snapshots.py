@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import asyncpg
 
 from app.domain.errors import CursorExpired, NotIndexed, RepositoryNotFound
-from app.domain.query import Scope, Snapshot
+from app.domain.globs import split_globs
+from app.domain.query import Filters, Scope, Snapshot
 from app.storage.pool import Pool
 
 _COLUMNS = """
@@ -29,6 +30,17 @@ PINNED = f"""{_COLUMNS}
     JOIN unnest($1::int[], $2::int[]) AS wanted(repository_id, generation) ON wanted.repository_id = r.id
     JOIN generation g ON g.repository_id = b.repository_id AND g.branch_id = b.branch_id AND g.generation = wanted.generation
     ORDER BY r.name
+"""
+
+
+FILES = """
+    SELECT count(*)
+    FROM unnest($1::int[], $2::smallint[], $3::int[]) AS s(repository_id, branch_id, generation)
+    JOIN file f ON f.repository_id = s.repository_id AND f.branch_id = s.branch_id
+        AND f.from_gen <= s.generation AND f.to_gen > s.generation
+    WHERE ($4::text[] IS NULL OR f.language = ANY($4))
+      AND ($5::text[] IS NULL OR f.path ~ ANY($5))
+      AND ($6::text[] IS NULL OR NOT f.path ~ ANY($6))
 """
 
 
@@ -57,6 +69,21 @@ class Snapshots:
         if len(rows) != len(generations):
             raise CursorExpired(field="cursor")
         return Scope(tuple(_snapshot(row) for row in rows))
+
+    async def count_files(self, scope: Scope, filters: Filters) -> int:
+        """See ports.SnapshotStore."""
+        include, exclude = split_globs(filters.paths)
+        async with self._pool.connection() as connection:
+            found: int = await connection.fetchval(
+                FILES,
+                [snapshot.repository_id for snapshot in scope.snapshots],
+                [snapshot.branch_id for snapshot in scope.snapshots],
+                [snapshot.generation for snapshot in scope.snapshots],
+                list(filters.languages) or None,
+                include or None,
+                exclude or None,
+            )
+        return found
 
 
 def _snapshot(row: asyncpg.Record) -> Snapshot:

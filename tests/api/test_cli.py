@@ -18,7 +18,7 @@ import pytest
 
 from app.cli import main
 from app.cli.first_run import example_questions
-from app.cli.printing import safe
+from app.cli.printing import one_line, safe
 from app.domain.errors import InvalidRequest
 from app.domain.ranking import SymbolSummary
 from app.http.serve import bind
@@ -79,7 +79,7 @@ def test_from_a_directory_to_an_answer(run: Run, project: Path) -> None:
     again = run("index", str(project), "--name", "weather", "--include", "src/**")
     assert "weather: 2 files indexed" in again.stdout, again.stderr
 
-    assert "weather" in run("repositories").stdout
+    assert str(project) in run("repositories", COLUMNS="40").stdout, "a path is neither cut nor folded"
     (stored,) = json.loads(run("repositories", "--json").stdout)["repositories"]
     assert (stored["name"], stored["include"], stored["coverage"]["files"]) == ("weather", ["src/**"], 2)
 
@@ -89,15 +89,17 @@ def test_from_a_directory_to_an_answer(run: Run, project: Path) -> None:
     answer = json.loads(run("search", "where is Barometer defined", "--json", "--limit", "1").stdout)
     assert answer["results"][0]["path"] == "src/station.py"
     assert answer["routing"]["intent"] == "find_definition"
-    assert "Nothing found" in run("search", '"no such string anywhere"').stdout
+    assert "Nothing found in 2 of 2 files." in run("search", '"no such string anywhere"').stdout
     assert '"centrality"' in run("search", "how does the forecast work", "--explain").stdout
 
 
 def test_the_terminal_is_safe(run: Run, project: Path) -> None:
+    (project / "new\n1. line.py").write_text("def forged(): ...\n")
     assert run("index", str(project)).returncode == 0
     shown = run("search", "rough", "--modality", "text")
     assert "\\x1b[31mforecast" in shown.stdout
     assert "\x1b" not in shown.stdout
+    assert "1. new\\n1. line.py:1-1" in run("search", "def forged").stdout
 
 
 def test_no_wait_only_queues(run: Run, project: Path) -> None:
@@ -224,6 +226,10 @@ def test_example_questions_name_what_is_central() -> None:
     ]
     assert example_questions([symbol("run", "function")]) == ["where is run defined", "who calls run", "how does it start"]
     assert example_questions([]) == ["how does it start"]
+
+
+def test_one_line() -> None:
+    assert one_line("a\nb\tc\x1b") == "a\\nb\\tc\\x1b"
 
 
 def test_safe() -> None:

@@ -30,6 +30,8 @@ GOLDEN: Final = HERE / "golden"
 REPOSITORY: Final = "ferry"
 SHOWN: Final = 5
 ASKED: Final = 10
+PATIENCE_MS: Final = 10_000
+"""A retriever that is late because the machine is busy must not change the ranking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,11 @@ async def rankings(database_url: str, folder: Path) -> list[Ranking]:
     async with bootstrap.backend(settings) as backend:
         await _index(backend, tree)
         search = bootstrap.compose(backend).search
-        return [Ranking(q, await search.search(SearchRequest(q.query, repositories=(REPOSITORY,), limit=ASKED))) for q in questions()]
+        return [Ranking(question, await search.search(_request(question))) for question in questions()]
+
+
+def _request(question: Question) -> SearchRequest:
+    return SearchRequest(question.query, repositories=(REPOSITORY,), limit=ASKED, timeout_ms=PATIENCE_MS)
 
 
 async def _index(backend: Backend, tree: Path) -> None:

@@ -96,6 +96,7 @@ class OneClassification:
 @dataclass
 class FixedSnapshots:
     scope: Scope = field(default_factory=lambda: Scope((snapshot(),)))
+    files_in_filters: int = 100
 
     async def resolve(self, repositories: Sequence[str]) -> Scope:
         return self.scope
@@ -105,6 +106,9 @@ class FixedSnapshots:
             raise CursorExpired
         return self.scope
 
+    async def count_files(self, scope: Scope, filters: Filters) -> int:
+        return self.files_in_filters
+
 
 @dataclass
 class MemoryChunks:
@@ -113,11 +117,15 @@ class MemoryChunks:
     texts: Mapping[int, str] = field(default_factory=dict)
     values: Mapping[tuple[int, int], float] = field(default_factory=dict)
     missing: frozenset[int] = frozenset()
+    found: dict[tuple[int, int], str] = field(default_factory=dict)
 
     async def centralities(self, scope: Scope, chunks: Sequence[tuple[FileKey, int]]) -> Mapping[tuple[int, int], float]:
         return self.values
 
-    async def load(self, scope: Scope, chunks: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ChunkText]:
+    async def load(
+        self, scope: Scope, chunks: Sequence[tuple[int, int]], found: Mapping[tuple[int, int], str] | None = None, kinds: Sequence[str] = ()
+    ) -> Mapping[tuple[int, int], ChunkText]:
+        self.found |= found or {}
         return {place: self._text(*place) for place in chunks if place[1] not in self.missing}
 
     def _text(self, repository_id: int, chunk_id: int) -> ChunkText:

@@ -1,0 +1,59 @@
+"""Index jobs when something changes under them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.domain.index import JobState, RepositorySource
+from app.storage.engine import connection
+from app.storage.jobs import Claims, ProgressStore
+from tests.integration.conftest import Bench, write_tree
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_request_with_other_globs_does_not_join_the_run_that_began_without_them(bench: Bench, shop: Path) -> None:
+    repositories, jobs = bench.service.repositories, bench.service.jobs
+    await repositories.put("shop", RepositorySource(str(shop)))
+    first, _ = await jobs.enqueue("shop")
+    async with connection(bench.backend.dsn) as own:
+        claims = Claims(own)
+        claimed = await claims.claim()
+        assert claimed is not None
+        await repositories.put("shop", RepositorySource(str(shop)))
+        assert (await jobs.enqueue("shop"))[1], "an equal request joins"
+
+        await repositories.put("shop", RepositorySource(str(shop), include=("web/**",)))
+        assert await ProgressStore(bench.backend.pool, first.id).report("analyse", 1, 7)
+        second, joined = await jobs.enqueue("shop")
+        assert (joined, second.id == first.id) == (False, False)
+        await claims.finish(claimed, JobState.SUCCEEDED, None, {})
+    while await bench.worker.step(bench.pool):
+        pass
+    assert (await repositories.get("shop")).coverage.files == 1
+
+
+async def test_a_path_that_leads_elsewhere_since_is_not_followed(bench: Bench, shop: Path, tmp_path: Path) -> None:
+    await bench.index(shop)
+    secret = write_tree(tmp_path / "secret", {"key.py": "def secret_key(): ...\n"})
+    shop.rename(tmp_path / "moved")
+    shop.symlink_to(secret)
+    job = await bench.index(shop)
+    assert job.state is JobState.FAILED
+    assert "symlink" in (job.error or "")
+    assert not (await bench.search("def secret_key")).results
+    assert (await bench.search("def add_tax")).results, "the last index stays"
+
+
+async def test_a_repository_deleted_between_claim_and_run_is_no_fault(bench: Bench, shop: Path) -> None:
+    await bench.service.repositories.put("shop", RepositorySource(str(shop)))
+    await bench.service.jobs.enqueue("shop")
+    async with connection(bench.backend.dsn) as own:
+        claims = Claims(own)
+        job = await claims.claim()
+        assert job is not None
+        await bench.service.repositories.delete("shop")
+        await bench.worker._run_job(claims, bench.pool, job)
+    assert (await bench.index(shop)).state is JobState.SUCCEEDED

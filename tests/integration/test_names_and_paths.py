@@ -1,0 +1,85 @@
+"""Questions that name a file, filters by definition, and the definition that a result shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.domain.query import Filters, Strategy
+from app.domain.ranking import SearchAnswer
+from tests.integration.conftest import Bench, write_tree
+
+pytestmark = pytest.mark.anyio
+
+TREE = {
+    "src/web/app.py": "class Web:\n    def py(self):\n        return self\n\n\nclass src:\n    pass\n",
+    "src/core/app.py": "def start():\n    return 1\n",
+    "src/core/session_store.py": "def open_it():\n    return 'app py web src'\n",
+    "tools/run.py": (
+        "import functools\n\n\ndef around(call):\n    @functools.wraps(call)\n    def wrapper(*given):\n        return call(*given)\n\n"
+        "    return wrapper\n\n\nclass Runner:\n    def go(self):\n        return helper()\n\n    def stop(self):\n        return 0\n\n\n"
+        "def helper():\n    return 1\n"
+    ),
+}
+
+
+def paths(answer: SearchAnswer) -> list[str]:
+    return [result.path for result in answer.results]
+
+
+@pytest.fixture
+async def tree(bench: Bench, tmp_path: Path) -> Bench:
+    await bench.index(write_tree(tmp_path / "tree", TREE), name="tree")
+    return bench
+
+
+@pytest.mark.parametrize(
+    ("question", "files"),
+    [
+        ("where is session_store.py", ["src/core/session_store.py"]),
+        ("where is src/web/app.py", ["src/web/app.py"]),
+        ("where is web/app.py", ["src/web/app.py"]),
+        ("where is app.py", ["src/web/app.py", "src/core/app.py"]),
+    ],
+)
+async def test_a_file_is_found_by_its_path(tree: Bench, question: str, files: list[str]) -> None:
+    answer = await tree.search(question)
+    assert answer.routing.strategy is Strategy.DIRECT
+    assert sorted(paths(answer)) == sorted(files)
+
+
+@pytest.mark.parametrize("path", ["session_store.py", "core/app.py", "./src/core/app.py"])
+async def test_a_path_alone_finds_its_file_first(tree: Bench, path: str) -> None:
+    answer = await tree.search(path)
+    assert paths(answer)[0].endswith(path.removeprefix("./"))
+
+
+async def test_a_qualified_name_is_no_path(tree: Bench) -> None:
+    assert paths(await tree.search("where is Web.py defined")) == ["src/web/app.py"]
+
+
+async def test_files_found_by_their_names_must_hold_the_wanted_definition(tree: Bench) -> None:
+    assert paths(await tree.search("session store", filters=Filters(kinds=("class",)))) == []
+    assert paths(await tree.search("session store", filters=Filters(symbols=("start",)))) == []
+    assert paths(await tree.search("session store"))[0] == "src/core/session_store.py"
+
+
+async def test_a_result_shows_the_definition_it_was_found_for(tree: Bench) -> None:
+    for question, qualified in (("class Runner", "Runner"), ("def wrapper", "around.wrapper"), ("who calls helper", "Runner.go")):
+        symbol = (await tree.search(question)).results[0].symbol
+        assert symbol is not None
+        assert symbol.qualified == qualified, question
+
+
+async def test_a_filter_for_kinds_decides_which_definition_is_shown(tree: Bench) -> None:
+    for kind in ("class", "method", "function"):
+        answer = await tree.search("runner go helper", filters=Filters(kinds=(kind,)))
+        assert answer.results
+        assert {result.symbol.kind for result in answer.results if result.symbol} == {kind}
+
+
+async def test_what_is_too_long_for_a_name_is_not_compared_with_every_name(tree: Bench) -> None:
+    answer = await tree.search("a" * 10_000, modalities=())
+    assert not answer.partial
+    assert answer.results == ()
