@@ -78,6 +78,8 @@ def _print_result(console: Console, number: int, result: SearchResult) -> None:
     if result.more_in_file:
         spans = ", ".join(f"{span.start_line}-{span.end_line}" for span in result.more_in_file[:5])
         console.print(Text(f"   more in this file: {spans}", style="dim"))
+    for copy in result.copies[:5]:
+        console.print(Text(f"   the same in {one_line(copy.path)}  {copy.repository}", style="dim"))
 
 
 def _snippet(result: SearchResult) -> Text:
@@ -160,16 +162,16 @@ def print_repositories(repositories: Sequence[Repository]) -> None:
     if not repositories:
         out.print("No repositories yet; add one with: fourfold index PATH --name NAME")
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("name", "status", "files", "skipped", "pending", "indexed at", "source"):
-        table.add_column(column, no_wrap=True, overflow="ignore")
+    rows = [("name", "status", "files", "skipped", "pending", "indexed at", "source")]
     for stored in repositories:
         status = "not indexed" if stored.generation == 0 else "stale" if stored.stale else "indexed"
         coverage = stored.coverage
         indexed_at = stored.indexed_at.strftime("%Y-%m-%d %H:%M") if stored.indexed_at else "–"
         counts = (str(coverage.files), str(coverage.skipped), str(coverage.embeddings_pending))
-        table.add_row(*(Text(one_line(cell)) for cell in (stored.name, status, *counts, indexed_at, stored.source.path)))
-    out.print(table, crop=False)  # a path that is cut or folded cannot be copied
+        rows.append((stored.name, status, *counts, indexed_at, one_line(stored.source.path)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:  # no table of rich's: it would cut or fold the path, which then cannot be copied
+        out.print(Text("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()))
 
 
 def print_index_report(repository: Repository, job: Job, console: Console = out) -> None:

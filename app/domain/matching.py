@@ -23,7 +23,9 @@ _MOST_TRIES: Final = 1_000  # matches looked at in one line; `x*` has one at eve
 _NO_WORD: Final = r"[^\p{L}\p{M}\p{N}\p{Pc}]"
 
 # Only here is matching the lines of a text one by one not the same as matching the text with (?m) and without line ends.
-_PER_LINE: Final = re.compile(r"\\[AzC]|\(\?[A-Za-z]*-[A-Za-z]*m")
+_PER_LINE: Final = re.compile(r"\\[Az]|\(\?[A-Za-z]*-[A-Za-z]*m")
+
+_ONE_BYTE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 
 class Span(NamedTuple):
@@ -100,6 +102,8 @@ class _Pattern:
     """A pattern, within a line. Texts are matched as UTF-8, whole where that is the same as line by line."""
 
     def __init__(self, pattern: str, *, case: bool, word: bool) -> None:
+        if _ONE_BYTE.search(pattern):
+            raise InvalidRequest(r"\C matches a byte, and texts are matched by characters: write . instead", field="query")
         self._plain = _compile(pattern, case=case)
         self._one_by_one = _PER_LINE.search(pattern) is not None
         self._word = word
@@ -138,9 +142,16 @@ class _Pattern:
     def _spans_of_line(self, line: str) -> list[tuple[int, int]]:
         spans = [match.span() for match in islice(self._plain.finditer(line), _MOST_TRIES)]
         if self._word:
-            whole = self._decisive.search(line)
-            spans = [span for span in spans if _stands_alone(line, *span)] or [whole.span() if whole else (0, 0)]
-        return [span for span in spans if span[0] < span[1]] or spans[:1]
+            spans = [span for span in spans if _stands_alone(line, *span)] or [self._whole_word(line)]
+        return [(start, end) for start, end in spans if start < end] or spans[:1]
+
+    def _whole_word(self, line: str) -> tuple[int, int]:
+        """The first match that ends with words, where the matches that come first do not."""
+        match = self._decisive.search(line)
+        start, end = match.span() if match else (0, 0)
+        while start < end and not _is_word(line[start]):
+            start += 1
+        return start, end
 
 
 class _Block:

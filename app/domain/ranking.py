@@ -150,6 +150,14 @@ class LineSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class FileCopy:
+    """Another file whose chunk has the same text as the one shown."""
+
+    repository: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """One entry of the answer."""
 
@@ -168,6 +176,7 @@ class SearchResult:
     score: float
     evidence: tuple[Evidence, ...]
     more_in_file: tuple[LineSpan, ...]
+    copies: tuple[FileCopy, ...] = ()
     explanation: Mapping[str, object] | None = None
 
 

@@ -130,6 +130,7 @@ def _result(result: SearchResult, kind: str) -> shapes.ResultShape:
         score_kind=kind,
         evidence=[_evidence(entry) for entry in result.evidence],
         more_in_file=[shapes.SpanShape(start_line=span.start_line, end_line=span.end_line) for span in result.more_in_file],
+        copies=[shapes.CopyShape(repository=copy.repository, path=copy.path) for copy in result.copies],
         explanation=result.explanation,
     )
 

@@ -25,7 +25,10 @@ from app.retrievers.wanted import Clock, Wanted, matching_lines, wanted
 from app.storage.engine import Connection
 
 MOST_CHUNKS: Final = 2_000
-"""Chunks that are ranked; of more, every one can still be listed in path order."""
+"""Chunks that are looked at for the best files."""
+
+MOST_RANKED: Final = 500
+"""Chunks that are ranked when every one is wanted: each page ranks them anew. More are listed in path order."""
 
 CHUNKS_IN_A_PART: Final = 200
 """Of such a list."""
@@ -60,10 +63,11 @@ async def _found(connection: Connection, query: RetrievalQuery, target: Wanted, 
 
 
 async def _matches(connection: Connection, query: RetrievalQuery, target: Wanted, clock: Clock) -> Matches:
-    """The matches of at most MOST_CHUNKS chunks."""
-    rows = await candidates(connection, query, target, MOST_CHUNKS + 1)
-    overflow = len(rows) > MOST_CHUNKS
-    rows = rows[:MOST_CHUNKS]
+    """The matches of a bounded number of chunks."""
+    most = MOST_RANKED if query.every_match and not target.is_block else MOST_CHUNKS
+    rows = await candidates(connection, query, target, most + 1)
+    overflow = len(rows) > most
+    rows = rows[:most]
     if target.is_block:
         files = await files_of(connection, query, rows)
         found, unseen = await block_matches(connection, files, target, clock)

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.query import Dedupe
-from app.domain.ranking import Candidate, ChunkHit
+from app.domain.ranking import Candidate, ChunkHit, FileKey
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One result to be: the chunk that a file shows, the other chunks found in it, and the paths that hold the same text."""
+    """One result to be: the chunk that a file shows, the other chunks found in it, and the files that hold the same text."""
 
     candidate: Candidate
     chunk: ChunkHit
     others: tuple[ChunkHit, ...] = ()
-    copies: tuple[str, ...] = ()
+    copies: tuple[FileKey, ...] = ()
 
 
 def dedupe(candidates: Sequence[Candidate], mode: Dedupe, texts: Mapping[tuple[int, int], str]) -> list[Entry]:
@@ -33,7 +33,7 @@ def _merge_copies(entries: Sequence[Entry], texts: Mapping[tuple[int, int], str]
         place = (entry.candidate.key.repository_id, entry.chunk.chunk_id)
         content = texts[place].strip() if place in texts else place
         if first := merged.get(content):
-            merged[content] = replace(first, copies=(*first.copies, entry.candidate.key.path))
+            merged[content] = replace(first, copies=(*first.copies, entry.candidate.key))
         else:
             merged[content] = entry
     return list(merged.values())

@@ -35,6 +35,4 @@ def explain(entry: Entry, plan: Plan, single: bool, features: tuple[Feature, ...
             for term in feature_values(candidate, single, features)
         }
         explanation["rescored"] = candidate.rescored
-    if entry.copies:
-        explanation["copies"] = list(entry.copies)
     return explanation

@@ -99,7 +99,7 @@ def absence(
 ) -> Mapping[str, object] | None:
     """For a literal, a named symbol or a single word without results: is it proven that there is none? None for questions.
 
-    ``files``: how many indexed files match the filters, when there are filters. Where none does, nothing was looked at and nothing is proven.
+    ``files``: how many indexed files match the filters, when there are any; where none does, nothing was looked at and nothing is proven.
     """
     names_symbol = query.terms.single or (query.classification.intent is Intent.FIND_DEFINITION and query.classification.operands)
     if query.literal is None and not names_symbol:

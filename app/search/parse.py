@@ -28,7 +28,7 @@ def parse(request: SearchRequest) -> ParsedQuery:
         raise InvalidRequest(f"the query is longer than {LONGEST_QUERY:,} characters", field="query")
     literal = request.literal or request.filters.regex
     # The blanks around a question mean nothing; those of a literal may be what is looked for.
-    text = request.query if literal and request.query.strip() else request.query.strip()
+    text = request.query if literal else request.query.strip()
     if not text:
         raise InvalidRequest("the query is empty", field="query")
     if "\0" in text:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
 from app.domain.query import Modality, RetrievalQuery, SearchRequest
-from app.domain.ranking import ChunkText, Evidence, Highlight, LineSpan, SearchResult
+from app.domain.ranking import ChunkText, Evidence, FileCopy, Highlight, LineSpan, SearchResult
 from app.ports import ChunkStore
 from app.search.dedupe import Entry
 from app.search.explain import explain
@@ -56,6 +56,7 @@ def _result(
     chunk = chunks.get((key.repository_id, entry.chunk.chunk_id))
     if chunk is None:
         return None
+    names = {snapshot.repository_id: snapshot.repository for snapshot in query.scope.snapshots}
     snapshot = next(snapshot for snapshot in query.scope.snapshots if snapshot.repository_id == key.repository_id)
     marks = highlights(chunk, query, entry.chunk.evidence)
     shown = snippet(chunk, marks, entry.chunk.evidence, request.snippet_lines)
@@ -78,6 +79,7 @@ def _result(
         score=candidate.score if candidate.rescored is None else candidate.rescored,
         evidence=tuple(_with_line(item, marks) for item in entry.chunk.evidence) + sites,
         more_in_file=tuple(sorted((LineSpan(other.start_line, other.end_line) for other in others), key=lambda span: span.start_line)),
+        copies=tuple(FileCopy(names[copy.repository_id], copy.path) for copy in entry.copies),
         explanation=explain(entry, plan, query.terms.single, features) if request.explain else None,
     )
 

@@ -23,7 +23,8 @@ CENTRALITIES = """
     WHERE best.centrality IS NOT NULL
 """
 
-# The definition a chunk shows: one of a wanted kind ($4), the one that was found ($3), or the outermost type or callable that starts in it, else the innermost that encloses it.
+# The definition a chunk shows: one of a wanted kind ($4), the one that was found ($3), the first type or callable that starts in it, else
+# the innermost that encloses it.
 CHUNKS = """
     SELECT c.repository_id, c.chunk_id, c.file_id, c.start_line, c.end_line, c.text,
            s.symbol_id, s.name, s.qualified, s.kind, s.signature, s.start_line AS symbol_start, s.end_line AS symbol_end

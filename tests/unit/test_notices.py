@@ -56,7 +56,7 @@ async def test_a_name_that_was_found_or_could_not_be_looked_for_is_not_said_to_b
 async def test_filters_that_leave_no_file_prove_nothing() -> None:
     fixture = Fixture(QUOTED)
     fixture.snapshots.files_in_filters = 0
-    answer = await fixture.search("\"x = 1\"", filters=Filters(languages=("klingon",)))
+    answer = await fixture.search('"x = 1"', filters=Filters(languages=("klingon",)))
     assert codes(answer) == ["no_file_matches"]
     assert answer.absence == {"proven": False, "files_searched": 0, "files_total": 0}
 
@@ -64,7 +64,7 @@ async def test_filters_that_leave_no_file_prove_nothing() -> None:
 async def test_absence_counts_the_files_that_the_filters_leave() -> None:
     fixture = Fixture(QUOTED)
     fixture.snapshots.files_in_filters = 7
-    answer = await fixture.search("\"x = 1\"", filters=Filters(paths=("src/**",)))
+    answer = await fixture.search('"x = 1"', filters=Filters(paths=("src/**",)))
     assert answer.absence == {"proven": True, "files_searched": 7, "files_total": 7}
     assert codes(answer) == []
 

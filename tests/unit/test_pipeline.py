@@ -21,7 +21,7 @@ from app.domain.errors import (
     StoreUnavailable,
 )
 from app.domain.query import Classification, Dedupe, Filters, Intent, Modality, Position, Preset, Scope, SearchRequest, Strategy
-from app.domain.ranking import Degradation, Evidence, RankedList, SearchAnswer
+from app.domain.ranking import Degradation, Evidence, FileCopy, RankedList, SearchAnswer
 from app.search.pipeline import SearchService
 from tests.unit.search_doubles import FixedSnapshots, ListRetriever, MemoryChunks, OneClassification, hit, ranked, snapshot
 
@@ -290,7 +290,8 @@ async def test_content_deduplication_reads_the_chunks() -> None:
     fixture = Fixture(
         UNDERSTAND, ListRetriever(ranked(TEXT, hit("a.py", 1), hit("b.py", 2), hit("c.py", 3))), chunks=MemoryChunks(texts=texts)
     )
-    assert paths(await fixture.search(dedupe=Dedupe.CONTENT)) == ["a.py", "b.py"]
+    answer = await fixture.search(dedupe=Dedupe.CONTENT)
+    assert [(result.path, result.copies) for result in answer.results] == [("a.py", (FileCopy("acme", "c.py"),)), ("b.py", ())]
 
 
 @settings(max_examples=30, deadline=None)

@@ -104,6 +104,13 @@ class SpanShape(Shape):
     end_line: int
 
 
+class CopyShape(Shape):
+    """Another file that holds the same text as the chunk shown."""
+
+    repository: str
+    path: str
+
+
 class ResultShape(Shape):
     """One result: the best chunk of a file."""
 
@@ -124,6 +131,8 @@ class ResultShape(Shape):
     """Whose score this is: `fusion`, `rescoring`, or the retriever whose order the list keeps. Different kinds do not compare."""
     evidence: list[EvidenceShape]
     more_in_file: list[SpanShape]
+    copies: list[CopyShape]
+    """With `dedupe: content`, the files whose results were merged into this one."""
     explanation: Mapping[str, Any] | None
     """Every rank, weight, contribution, boost and demotion, when asked for by `explain`."""
 
@@ -221,6 +230,7 @@ ANSWER_EXAMPLE: Final[dict[str, Any]] = {
                 }
             ],
             "more_in_file": [{"start_line": 90, "end_line": 97}],
+            "copies": [],
             "explanation": None,
         }
     ],
