@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -63,7 +63,7 @@ class Worker:
             with ParsePool(self._settings.index) as pool:
                 while not stop.is_set():
                     try:
-                        await self._serve(pool, stop)
+                        await _until(stop, self._serve(pool, stop))
                     except STORE_LOST as error:
                         _log.warning("store_lost", error=str(error))
                         await self._backend.ensure_store()
@@ -108,6 +108,9 @@ class Worker:
         log.info("index_started")
         try:
             run = await self._index(claims, pool, job, repository)
+        except asyncio.CancelledError:  # the worker stops: another one, or the next start, goes on
+            await claims.give_back(job)
+            raise
         except Cancelled:
             await self._finish(claims, job, JobState.CANCELLED, "cancelled on request")
             log.info("index_cancelled")
@@ -230,6 +233,19 @@ def _result(run: IndexRun) -> dict[str, object]:
         "unchanged": run.unchanged,
         "seconds": run.seconds,
     }
+
+
+async def _until(stop: asyncio.Event, work: Coroutine[None, None, None]) -> None:
+    """Run ``work`` to its end, or cancel it when ``stop`` is set."""
+    tasks = [asyncio.create_task(work), asyncio.create_task(stop.wait())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if tasks[0].done():
+            tasks[0].result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _sleep(stop: asyncio.Event, seconds: float) -> None:

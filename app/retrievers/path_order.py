@@ -65,9 +65,7 @@ async def read_in_path_order(
             rows = await _files_after(connection, query, target, snapshot, path, files)
             by_file = [list(group) for _, group in groupby(rows, lambda row: row["path"])]
             for chunks in by_file:
-                matches, left_out = await _matches(chunks, target, clock)
-                if left_out and clock.is_late() and found:
-                    return Read(found, _position(after, snapshot, path, found), unseen)
+                matches, left_out = await _matches(chunks, target)
                 found += matches
                 unseen |= left_out
                 path = chunks[0]["path"]
@@ -91,9 +89,10 @@ async def _files_after(
     return await connection.fetch(FILES_AFTER.format(condition=condition), *arguments, path, files, *values)
 
 
-async def _matches(chunks: Sequence[asyncpg.Record], target: Wanted, clock: Clock) -> tuple[list[Match], bool]:
+async def _matches(chunks: Sequence[asyncpg.Record], target: Wanted) -> tuple[list[Match], bool]:
+    """Of one file, which is looked at whole however late it is: nothing comes back to the rest of it."""
     rows = [row for row in chunks if row["chunk_id"] is not None]
-    lines = await matching_lines([row["text"] for row in rows], target, clock)
+    lines = await matching_lines([row["text"] for row in rows], target, None)
     found = [
         Match(row, row["chunk_id"], row["text"], tuple(row["start_line"] + offset for offset in offsets))
         for row, offsets in zip(rows, lines, strict=True)

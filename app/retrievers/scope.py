@@ -33,6 +33,14 @@ LIVE: Final = f"""
         {FILE_FILTERS}
 """
 
+# The chunks of ``{repository}`` and ``{chunk}`` as ``c``, looked up by their key. OFFSET 0 is a fence: joined flat, the planner, who expects
+# few rows, pairs every one of them with every live file of its repository first (several small repositories: 640 ms instead of 20).
+CHUNK_OF: Final = """
+    CROSS JOIN LATERAL (
+        SELECT * FROM chunk k WHERE k.repository_id = {repository} AND k.chunk_id = {chunk} OFFSET 0
+    ) c
+"""
+
 # $7 and $8 restrict chunks to those that hold a definition of such a kind or name.
 SYMBOL_FILTER: Final = """
     AND ($7::text[] IS NULL AND $8::text[] IS NULL OR EXISTS (

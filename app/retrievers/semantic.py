@@ -19,7 +19,7 @@ from app.domain.vectors import asymmetric_scores
 from app.domain.words import folded
 from app.embeddings.cached import QueryVectorCache
 from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_file, ranked
-from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
+from app.retrievers.scope import CHUNK_OF, FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
 from app.storage.engine import Connection
 from app.storage.pool import Pool
 
@@ -37,7 +37,7 @@ NEAREST: Final = f"""{SCOPE}
         ORDER BY distance, chunk_id
         LIMIT ${FIRST_FREE + 2}
     ) e
-    JOIN chunk c ON c.repository_id = s.repository_id AND c.chunk_id = e.chunk_id
+    {CHUNK_OF.format(repository="s.repository_id", chunk="e.chunk_id")}
     {LIVE} {SYMBOL_FILTER}
     ORDER BY e.distance, f.path, c.chunk_id
     LIMIT {CHUNKS_KEPT}

@@ -16,7 +16,7 @@ from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_fi
 from app.retrievers.lexicon import Lexicon
 from app.retrievers.literal import find_exact
 from app.retrievers.names import NameSearch
-from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
+from app.retrievers.scope import CHUNK_OF, FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
 from app.storage.engine import Connection
 from app.storage.pool import Pool
 
@@ -54,7 +54,7 @@ WORDS: Final = f"""{SCOPE},
     best AS MATERIALIZED (SELECT * FROM scored ORDER BY score DESC LIMIT ${FIRST_FREE + 2})
     SELECT b.repository_id, b.chunk_id, b.score, c.file_id, f.path, f.language, f.path_class
     FROM best b
-    JOIN chunk c ON c.repository_id = b.repository_id AND c.chunk_id = b.chunk_id
+    {CHUNK_OF.format(repository="b.repository_id", chunk="b.chunk_id")}
     JOIN scope s ON s.repository_id = b.repository_id
     {LIVE} {SYMBOL_FILTER}
     ORDER BY b.score DESC, f.path, b.chunk_id

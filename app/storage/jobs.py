@@ -164,6 +164,16 @@ class Claims:
                 job_id,
             )
 
+    async def give_back(self, job: Job) -> None:
+        """Queue a run that its worker cannot finish because it was told to stop; this was no attempt that failed."""
+        async with self._connection.transaction():
+            row = await self._connection.fetchrow("SELECT repository_id FROM job WHERE id = $1::uuid AND state = 'running'", job.id)
+            if row is not None:
+                await self._requeue(job.id, row["repository_id"], 0)
+                await self._connection.execute(
+                    "UPDATE job SET attempts = attempts - 1, error = NULL WHERE id = $1::uuid AND state = 'queued'", job.id
+                )
+
     async def retry_later(self, job: Job, error: str, seconds: float) -> None:
         """Queue a job again after a passing fault, unless a newer one waits already."""
         async with self._connection.transaction():

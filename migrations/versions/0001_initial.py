@@ -45,6 +45,10 @@ STATEMENTS = (
     CREATE INDEX chunk_text_trigrams ON chunk USING gin (repository_id, text gin_trgm_ops) WITH (gin_pending_list_limit = 16384)
     """,
     """
+    CREATE INDEX chunk_odd_case ON chunk (repository_id)
+    WHERE text ~ '[\u00b5\u017f\u0345\u03b9\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f4\u03f5\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86\u1c87\u1c88\u1e9b]'
+    """,
+    """
     CREATE TABLE edge (
         repository_id INTEGER NOT NULL,
         branch_id SMALLINT NOT NULL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,20 @@ async def test_a_repository_deleted_between_claim_and_run_is_no_fault(bench: Ben
         await bench.service.repositories.delete("shop")
         await bench.worker._run_job(claims, bench.pool, job)
     assert (await bench.index(shop)).state is JobState.SUCCEEDED
+
+
+async def test_a_worker_that_is_told_to_stop_gives_its_job_back(bench: Bench, tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "many", {f"f{n}.py": "def f():\n    return 1\n" * 50 for n in range(300)})
+    await bench.service.repositories.put("many", RepositorySource(str(tree)))
+    job, _ = await bench.service.jobs.enqueue("many")
+    stop = asyncio.Event()
+    working = asyncio.create_task(bench.worker.run(stop))
+    while (await bench.service.jobs.get(job.id)).state is JobState.QUEUED:  # noqa: ASYNC110 - another connection changes it
+        await asyncio.sleep(0.01)
+    stop.set()
+    await asyncio.wait_for(working, 30)
+    given_back = await bench.service.jobs.get(job.id)
+    assert (given_back.state, given_back.attempts) in ((JobState.QUEUED, 0), (JobState.SUCCEEDED, 1))
+    while await bench.worker.step(bench.pool):
+        pass
+    assert (await bench.service.jobs.get(job.id)).state is JobState.SUCCEEDED

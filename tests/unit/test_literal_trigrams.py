@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import pytest
+import re2
 
 from app.retrievers.required import ALWAYS, NEVER, AllOf, AnyOf, Atom, pattern_condition
 from app.retrievers.trigrams import has_trigram, is_indexed, like_pattern, to_sql, worth_asking
+from app.storage.tables import ODD_CASE
 
 
 @pytest.mark.parametrize("literal", ["abc", "(a", "(ab", "ab(", "a b", "a_b", "_a", "ab_", " x", "ß中文", "中文(", "购物车", "x 1"])
@@ -35,7 +37,27 @@ def test_only_what_narrows_is_asked_for() -> None:
 
 
 def test_conditions_become_sql_with_parameters() -> None:
-    condition = AllOf((Atom("a_b"), AnyOf((Atom("C", any_case=True), Atom("'; --")))))
-    assert to_sql(condition, "k.text", 3) == ("(k.text LIKE $3 AND (k.text ILIKE $4 OR k.text LIKE $5))", [r"%a\_b%", "%C%", "%'; --%"])
+    condition = AllOf((Atom("a_b"), AnyOf((Atom("C"), Atom("'; --")))))
+    assert to_sql(condition, "k.text", 3) == ("(k.text LIKE $3 AND (k.text LIKE $4 OR k.text LIKE $5))", [r"%a\_b%", "%C%", "%'; --%"])
+    assert to_sql(Atom("C", any_case=True), "k.text", 2) == (f"(k.text ILIKE $2 OR k.text ~ '{ODD_CASE}')", ["%C%"])
     assert to_sql(ALWAYS, "k.text", 1) == ("true", [])
     assert to_sql(NEVER, "k.text", 1) == ("false", [])
+
+
+def test_odd_cases_are_those_that_lower_tells_apart_and_re2_does_not() -> None:
+    alike: dict[str, set[str]] = {}
+    for code in range(0x110000):
+        character = chr(code)
+        folded = character.casefold()
+        alike.setdefault(folded if len(folded) == 1 else character, set()).add(character)
+    pattern = re2.Options()
+    pattern.case_sensitive = False
+    odd = {
+        character
+        for folded, characters in alike.items()
+        if len({each.lower() for each in characters}) > 1
+        for character in characters
+        if character.lower() != folded.lower() and re2.compile(re2.escape(folded), pattern).fullmatch(character)
+    }
+    assert odd
+    assert odd <= set(ODD_CASE)

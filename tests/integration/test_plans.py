@@ -1,0 +1,52 @@
+"""What the planner makes of the statements that rank chunks, right after several repositories were indexed: it knows no statistics yet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from app.domain.vectors import BITS
+from app.retrievers import semantic, text
+from app.storage.engine import Connection, connection
+from tests.integration.conftest import Bench, write_tree
+
+pytestmark = pytest.mark.anyio
+
+FILES = (250, *[3] * 8)
+"""In each repository; one that is much larger than the rest misleads the planner."""
+
+
+async def test_a_chunk_found_is_not_paired_with_every_file(bench: Bench, tmp_path: Path) -> None:
+    for number, files in enumerate(FILES):
+        tree = {f"m{i}.py": f"def common_{number}_{i}():\n    return {i}\n" for i in range(files)}
+        await bench.index(write_tree(tmp_path / str(number), tree), name=f"r{number}")
+    async with connection(bench.backend.dsn) as own:
+        await own.execute(
+            f"INSERT INTO embedding (repository_id, vector_set, chunk_id, bits) SELECT repository_id, 'x', chunk_id, 0::bit({BITS}) FROM chunk"
+        )
+        for statement, own_arguments in (
+            (text.WORDS, (["common", "def", "return"], [1.0] * 3, 600, 200)),
+            (semantic.NEAREST, ("x", asyncpg.BitString("0" * BITS), 400)),
+        ):
+            rows = await _most_rows(own, statement, *own_arguments)
+            assert rows <= sum(FILES)
+
+
+async def _most_rows(own: Connection, statement: str, *own_arguments: object) -> float:
+    """The most rows that were read of chunks or of files, in all runs of any one step of the plan."""
+    branches = await own.fetch("SELECT repository_id, branch_id, current_gen FROM branch")
+    scope = [[row[column] for row in branches] for column in range(3)]
+    (row,) = await own.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *scope, *[None] * 5, *own_arguments)
+    scans = [node for node in _nodes(json.loads(row[0])[0]["Plan"]) if node.get("Relation Name") in ("chunk", "file")]
+    return max(scan["Actual Rows"] * scan["Actual Loops"] for scan in scans)
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for inner in plan.get("Plans", ()):
+        yield from _nodes(inner)
