@@ -111,7 +111,7 @@ class Worker:
         except asyncio.CancelledError:  # the worker stops: another one, or the next start, goes on
             await claims.give_back(job)
             raise
-        except Cancelled:
+        except (Cancelled, RepositoryNotFound):
             await self._finish(claims, job, JobState.CANCELLED, "cancelled on request")
             log.info("index_cancelled")
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:

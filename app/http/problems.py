@@ -100,8 +100,10 @@ def internal(request_id: str) -> ProblemResponse:
 
 def _fourfold(request: Request, error: Exception) -> Response:
     assert isinstance(error, FourfoldError)
-    if error.status >= 500:
-        _log.error("request failed", code=error.code, reason=error.message, exc_info=error if error.status == 500 else None)
+    if error.status == 500:
+        _log.error("request failed", code=error.code, reason=error.message, exc_info=error)
+    elif error.status > 500:
+        _log.warning("request refused", code=error.code, reason=error.message)
     return from_error(error, _request_id(request))
 
 

@@ -33,8 +33,8 @@ LIVE: Final = f"""
         {FILE_FILTERS}
 """
 
-# The chunks of ``{repository}`` and ``{chunk}`` as ``c``, looked up by their key. OFFSET 0 is a fence: joined flat, the planner, who expects
-# few rows, pairs every one of them with every live file of its repository first (several small repositories: 640 ms instead of 20).
+# The chunk of a row by its key, as ``c``. OFFSET 0 is a fence: joined flat, the planner, which expects few rows, first pairs each of them
+# with every live file of its repository (several small repositories: 640 ms instead of 20).
 CHUNK_OF: Final = """
     CROSS JOIN LATERAL (
         SELECT * FROM chunk k WHERE k.repository_id = {repository} AND k.chunk_id = {chunk} OFFSET 0

@@ -16,7 +16,9 @@ from app.storage.generations import FOREVER
 
 metadata = sa.MetaData()
 
-ODD_CASE = "[\u00b5\u017f\u0345\u03b9\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f4\u03f5\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86\u1c87\u1c88\u1e9b]"
+ODD_CASE = (
+    "[\u00b5\u017f\u0345\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f5\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86\u1c87\u1c88\u1e9b\u1fbe]"
+)
 """Characters that are the same as another but for case, although lower() tells them apart: ILIKE does not find what holds them."""
 
 

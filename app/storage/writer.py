@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 
 from app.domain.analysis import FileAnalysis, Posting
 from app.domain.code import Outcome
+from app.domain.errors import RepositoryNotFound
 from app.domain.facts import ResolvedEdge, identify
 from app.domain.index import Coverage, SkipReason
 from app.domain.words import folded
@@ -318,7 +319,8 @@ class SegmentWriter:
             len(analyses),
             chunks,
         )
-        assert row is not None, "the repository was deleted during its index run"
+        if row is None:
+            raise RepositoryNotFound("the repository was deleted during its index run")
         file_id, chunk_id = row["file_id"], row["chunk_id"]
         batch = _Batch()
         written = []

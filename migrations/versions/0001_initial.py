@@ -46,7 +46,8 @@ STATEMENTS = (
     """,
     """
     CREATE INDEX chunk_odd_case ON chunk (repository_id)
-    WHERE text ~ '[\u00b5\u017f\u0345\u03b9\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f4\u03f5\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86\u1c87\u1c88\u1e9b]'
+    WHERE text ~ '[\u00b5\u017f\u0345\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f5'
+        '\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86\u1c87\u1c88\u1e9b\u1fbe]'
     """,
     """
     CREATE TABLE edge (

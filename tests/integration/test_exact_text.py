@@ -237,11 +237,10 @@ async def test_the_index_answers_literals_and_alternatives(bench: Bench, tree: P
     await bench.index(tree, "tree")
     async with bench.backend.pool.connection() as connection:
         await connection.execute("ANALYZE chunk")
-        repository = await connection.fetchval("SELECT id FROM repository")
         for pattern in (r"parse_config", r"class \w+Error\(", r"get_or_create|parse_config|購物車", r"(?i)econnrefused", r"100% of"):
-            condition, values = to_sql(pattern_condition(pattern, any_case=False), "k.text", 2)
+            condition, values = to_sql(pattern_condition(pattern, any_case=False), "k.text", 1)
             await connection.execute("SET enable_seqscan = off")
-            plan = await connection.fetch(f"EXPLAIN SELECT 1 FROM chunk k WHERE k.repository_id = $1 AND {condition}", repository, *values)
+            plan = await connection.fetch(f"EXPLAIN SELECT 1 FROM chunk k WHERE {condition}", *values)
             await connection.execute("RESET enable_seqscan")
             assert any("chunk_text_trigrams" in row[0] for row in plan), (pattern, [row[0] for row in plan])
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,3 +77,28 @@ async def test_a_worker_that_is_told_to_stop_gives_its_job_back(bench: Bench, tm
     while await bench.worker.step(bench.pool):
         pass
     assert (await bench.service.jobs.get(job.id)).state is JobState.SUCCEEDED
+
+
+async def test_a_repository_deleted_during_its_run_is_no_fault(
+    bench: Bench, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run is past its last look at the job when the repository goes."""
+    analysed = bench.pool.analyse_all
+
+    async def delete_first(*arguments: Any) -> AsyncIterator[Any]:
+        async for result in analysed(*arguments):
+            if await bench.service.repositories.list():
+                await bench.service.repositories.delete("shop")
+            yield result
+
+    await bench.service.repositories.put("shop", RepositorySource(str(shop)))
+    await bench.service.jobs.enqueue("shop")
+    monkeypatch.setattr(bench.pool, "analyse_all", delete_first)
+    while await bench.worker.step(bench.pool):
+        pass
+    monkeypatch.undo()
+    shown = capsys.readouterr()
+    assert "Traceback" not in shown.out + shown.err
+    assert (await bench.index(shop)).state is JobState.SUCCEEDED
+    async with connection(bench.backend.dsn) as own:
+        assert await own.fetchval("SELECT count(DISTINCT repository_id) FROM chunk") == 1

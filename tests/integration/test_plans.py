@@ -27,11 +27,12 @@ async def test_a_chunk_found_is_not_paired_with_every_file(bench: Bench, tmp_pat
         await bench.index(write_tree(tmp_path / str(number), tree), name=f"r{number}")
     async with connection(bench.backend.dsn) as own:
         await own.execute(
-            f"INSERT INTO embedding (repository_id, vector_set, chunk_id, bits) SELECT repository_id, 'x', chunk_id, 0::bit({BITS}) FROM chunk"
+            "INSERT INTO embedding (repository_id, vector_set, chunk_id, bits) "
+            f"SELECT repository_id, 'x', chunk_id, 0::bit({BITS}) FROM chunk"
         )
         for statement, own_arguments in (
             (text.WORDS, (["common", "def", "return"], [1.0] * 3, 600, 200)),
-            (semantic.NEAREST, ("x", asyncpg.BitString("0" * BITS), 400)),
+            (semantic.NEAREST, ("x", asyncpg.BitString.frombytes(bytes(BITS // 8)), 400)),
         ):
             rows = await _most_rows(own, statement, *own_arguments)
             assert rows <= sum(FILES)
@@ -43,7 +44,7 @@ async def _most_rows(own: Connection, statement: str, *own_arguments: object) ->
     scope = [[row[column] for row in branches] for column in range(3)]
     (row,) = await own.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *scope, *[None] * 5, *own_arguments)
     scans = [node for node in _nodes(json.loads(row[0])[0]["Plan"]) if node.get("Relation Name") in ("chunk", "file")]
-    return max(scan["Actual Rows"] * scan["Actual Loops"] for scan in scans)
+    return max(float(scan["Actual Rows"] * scan["Actual Loops"]) for scan in scans)
 
 
 def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -103,7 +103,7 @@ def test_a_folder_is_a_language_or_a_base_of_one() -> None:
 
 
 def test_the_documentation_names_every_parsed_language() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     for name in PARSED:
         assert f"`{name}`" in page
 

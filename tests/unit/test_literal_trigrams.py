@@ -61,3 +61,4 @@ def test_odd_cases_are_those_that_lower_tells_apart_and_re2_does_not() -> None:
     }
     assert odd
     assert odd <= set(ODD_CASE)
+    assert all(character.lower() != character.casefold().lower() for character in ODD_CASE.strip("[]"))
