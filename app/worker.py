@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from time import monotonic
@@ -28,6 +29,7 @@ from app.storage.sweep import due, sweep
 from app.storage.vectors import refresh_counts
 from app.storage.writer import IndexWriter
 
+NICENESS: Final = 5
 IDLE_SECONDS: Final = 0.5
 RECONNECT_SECONDS: Final = 2.0
 RETRY_SECONDS: Final = 5.0
@@ -254,6 +256,7 @@ async def _sleep(stop: asyncio.Event, seconds: float) -> None:
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
-    """A worker on the store that the settings name, until ``stop``."""
+    """A worker on the store that the settings name, until ``stop``; it gives way to searches."""
+    os.nice(NICENESS)
     async with backend(settings) as opened:
         await Worker(opened).run(stop)
