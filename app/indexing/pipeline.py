@@ -137,6 +137,7 @@ async def _store_segment(
                 pending.append(result)
             else:
                 _note(result, stored, tree)
+            await report("analyse", len(tree.versions) + len(tree.skipped) + len(pending), total)
             if len(pending) >= COPY_FILES:
                 await _write(pending, segment, postings, tree)
                 await report("analyse", len(tree.versions) + len(tree.skipped), total)
