@@ -97,6 +97,9 @@ class Worker:
         self._indexing = True
         try:
             await self._run_job(claims, pool, job)
+        except asyncio.CancelledError:  # the worker stops: another one, or the next start, goes on
+            await claims.give_back(job)
+            raise
         finally:
             self._indexing = False
         return True
@@ -110,9 +113,6 @@ class Worker:
         log.info("index_started")
         try:
             run = await self._index(claims, pool, job, repository)
-        except asyncio.CancelledError:  # the worker stops: another one, or the next start, goes on
-            await claims.give_back(job)
-            raise
         except (Cancelled, RepositoryNotFound):
             await self._finish(claims, job, JobState.CANCELLED, "cancelled on request")
             log.info("index_cancelled")

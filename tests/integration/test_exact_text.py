@@ -398,13 +398,12 @@ async def test_what_is_no_pattern_is_refused_with_the_reason(bench: Bench, tmp_p
 
 
 async def test_a_hostile_pattern_holds_nothing_beyond_its_deadline(bench: Bench, tmp_path: Path) -> None:
-    """The answer comes in time and says that it is not whole."""
+    """The answer comes in time, and says so when it is not whole; how far it gets depends on the machine."""
     files = {f"f{n}.txt": ("".join(random.Random(n).choices("abcdefgh xyz", k=1_400)) + "\n") * 20 for n in range(20)}
     await bench.index(write_tree(tmp_path / "t", files), "t")
     answer = await bench.search(r"([ab].{12}c|.{20}a.{30}b){20}\d", filters=Filters(regex=True), timeout_ms=300)
     assert answer.took_ms < 2_500
     assert answer.results == ()
-    assert not answer.total.exact
     assert answer.absence is not None
-    assert answer.absence["proven"] is False
+    assert answer.absence["proven"] is answer.total.exact
     assert (await bench.search("abc", literal=True, limit=1)).results
