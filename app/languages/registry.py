@@ -18,23 +18,30 @@ from typing import Any, Final, Literal, cast
 from tree_sitter import Parser, Query, QueryError
 from tree_sitter_language_pack import get_language
 
-from app.domain.code import ReferenceKind, SymbolKind
+from app.domain.code import BindingKind, ReferenceKind, SymbolKind
 from app.domain.errors import ConfigurationError
 
 FOLDER: Final = Path(__file__).parent
 QUERY_FILES: Final = ("tags.scm", "imports.scm")
-PARSED: Final = ("python", "javascript", "typescript", "tsx", "go", "java", "rust", "c", "cpp", "csharp", "ruby", "php")
+PARSED: Final = (
+    *("python", "javascript", "typescript", "tsx", "go", "java", "rust", "c", "cpp", "csharp", "ruby", "php"),
+    *("kotlin", "swift", "scala", "lua", "bash", "haskell", "elixir", "zig"),
+)
 CONSTANT_READ: Final = "constant"  # a read that only counts when the name is UPPER_CASE
+VALUE_CALL: Final = "value"  # a call of what a call or a subscript gives: nothing names it
 
 _SYMBOL_KINDS: Final = frozenset(kind.value for kind in SymbolKind)
-_REFERENCE_KINDS: Final = frozenset(kind.value for kind in ReferenceKind) | {CONSTANT_READ}
-_MARKS: Final = frozenset({"comment", "leading", "barrier", "local", "export", "exported", "access", "docstring", "error"})
-_DETAILS: Final = frozenset({"name", "receiver", "scope", "body", "module", "alias"})
+_REFERENCE_KINDS: Final = frozenset(kind.value for kind in ReferenceKind) | {CONSTANT_READ, VALUE_CALL}
+_BINDING_KINDS: Final = frozenset(kind.value for kind in BindingKind)
+_MARKS: Final = frozenset(
+    {"comment", "leading", "barrier", "local", "export", "exported", "own", "access", "docstring", "error", "argument"}
+)
+_DETAILS: Final = frozenset({"name", "receiver", "scope", "body", "module", "alias", "target", "value"})
 _CAPTURE: Final = re.compile(r"@([\w.]+)")
 _SCM_COMMENT: Final = re.compile(r';[^"\n]*$', re.MULTILINE)
 _INTERPRETER: Final = re.compile(r"^#!\s*\S*?(?:/env\s+(?:-\S+\s+|\w+=\S+\s+)*)?([A-Za-z+#-]+)[\d.]*(?:\s|$)")
 
-Group = Literal["definition", "reference", "import", "mark"]
+Group = Literal["definition", "reference", "binding", "import", "mark"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,9 @@ class ExtractionRules:
     """How a language's matches are read; the keys of ``[rules]`` in ``language.toml``.
 
     ``exported`` is the visibility of a definition that nothing else decides; the other ``…_words`` and ``…_prefixes`` decide it
-    from the header or the name.
+    from the header or the name. With ``exported_without_statement`` a file that has no export statement exports everything.
+    ``blanked`` are patterns whose first group the parser does not see: macros where the grammar knows no names.
+    ``name_trim`` are characters around a name that are no part of it: the colon of ``:symbol``, the quotes of ``@"name"``.
     """
 
     exported: bool = True
@@ -62,6 +71,7 @@ class ExtractionRules:
     hidden_prefixes: tuple[str, ...] = ()
     exported_capitals: bool = False
     exported_by_statement: bool = False
+    exported_without_statement: bool = False
     constructors: tuple[str, ...] = ()
     constructor_is_class_name: bool = False
     upper_case_is_constant: bool = False
@@ -73,6 +83,9 @@ class ExtractionRules:
     self_names: tuple[str, ...] = ("self", "this")
     ignored_names: tuple[str, ...] = ()
     ignored_calls: tuple[str, ...] = ()
+    name_trim: str = ""
+    blanked: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ("block", "module")
     scope_separator: str = "."
     scope_ignored: tuple[str, ...] = ()
     module_binding: Literal["module", "last_segment", "none"] = "none"
@@ -110,6 +123,19 @@ class LanguageSpec:
         except (QueryError, LookupError) as error:
             raise ConfigurationError(f"language {self.name}: {error}") from None
         return CompiledQuery(query, tuple(_roles(self.name, query, self.query_source)))
+
+    @cached_property
+    def blanked(self) -> tuple[re.Pattern[bytes], ...]:
+        """The rule of that name, compiled; raises ConfigurationError for a pattern that is wrong or has no group."""
+        patterns = []
+        for written in self.rules.blanked:
+            try:
+                patterns.append(re.compile(written.encode(), re.MULTILINE | re.VERBOSE))
+            except re.error as error:
+                raise ConfigurationError(f"language {self.name}: {error}: {written}") from None
+            if not patterns[-1].groups:
+                raise ConfigurationError(f"language {self.name}: a blanked pattern needs a group: {written}")
+        return tuple(patterns)
 
     @cached_property
     def parser(self) -> Parser:
@@ -158,7 +184,7 @@ def validate() -> None:
     """Compile every query; raises ConfigurationError for anything that a start should not survive."""
     for spec in registry().languages.values():
         if spec.grammar is not None:
-            _ = spec.compiled
+            _ = spec.compiled, spec.blanked
 
 
 def language(name: str) -> LanguageSpec:
@@ -244,6 +270,8 @@ def _group(capture: str) -> tuple[Group, str] | None:
         return "definition", kind
     if group == "reference" and kind in _REFERENCE_KINDS:
         return "reference", kind
+    if group == "binding" and kind in _BINDING_KINDS:
+        return "binding", kind
     if group == "import" and not kind:
         return "import", kind
     return ("mark", capture) if capture in _MARKS else None

@@ -22,7 +22,11 @@
   (pointer_declarator declarator: (type_identifier) @name)
   (array_declarator declarator: (type_identifier) @name)
   (function_declarator declarator: (type_identifier) @name)
+  (function_declarator declarator: (parenthesized_declarator (type_identifier) @name))
   (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @name)))
+  (pointer_declarator
+    declarator: (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @name))))
+  (primitive_type) @name
 ]) @definition.type
 (enumerator name: (identifier) @name) @definition.enum_member
 

@@ -12,6 +12,7 @@
 (delegate_declaration name: (identifier) @name) @definition.type
 (method_declaration name: (identifier) @name) @definition.method
 (constructor_declaration name: (identifier) @name) @definition.constructor
+(operator_declaration operator: _ @name) @definition.method
 (local_function_statement name: (identifier) @name) @definition.function
 (property_declaration name: (identifier) @name accessors: (_) @body) @definition.property
 (property_declaration name: (identifier) @name value: (_) @body) @definition.property

@@ -25,6 +25,9 @@
 (assignment_expression
   left: (member_expression object: [(identifier) (member_expression)] @scope property: (property_identifier) @name)
   right: (class body: (_) @body)) @definition.class
+(assignment_expression
+  left: (identifier) @name
+  right: [(arrow_function body: (_) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)]) @definition.function
 ((assignment_expression
   left: (member_expression) @_exports
   right: (function_expression name: (identifier) @name body: (_) @body)) @definition.function
@@ -40,6 +43,10 @@
 (pair
   key: (property_identifier) @name
   value: [(arrow_function body: (_) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)]) @definition.method
+
+(arguments (function_expression name: (identifier) @name body: (_) @body) @definition.function)
+(array (function_expression name: (identifier) @name body: (_) @body) @definition.function)
+(return_statement (function_expression name: (identifier) @name body: (_) @body) @definition.function)
 
 (assignment_expression left: (member_expression object: (this) property: (property_identifier) @name) (#set! member)) @definition.field
 (lexical_declaration . (variable_declarator name: (identifier) @name) .) @definition.variable
@@ -69,7 +76,7 @@
 ((assignment_expression left: (member_expression object: (_) @_exports) right: (identifier) @exported)
   (#any-of? @_exports "exports" "module.exports"))
 ((variable_declarator name: (identifier) @exported value: (assignment_expression) @_chain)
-  (#match? @_chain "^(module\\.)?exports\\s*="))
+  (#not-match? @_chain "^(?!(module\\.)?exports\\s*=)"))
 
 ; Names bound inside a function
 
@@ -82,6 +89,16 @@
 (for_in_statement left: (identifier) @local)
 (catch_clause parameter: (identifier) @local)
 
+; What names are given
+
+(variable_declarator name: _ @target value: [(call_expression) (new_expression) (identifier) (member_expression) (object) (array) (ternary_expression) (binary_expression) (await_expression) (subscript_expression) (assignment_expression) (parenthesized_expression) (this)] @value) @binding.assign
+(assignment_expression left: _ @target right: [(call_expression) (new_expression) (identifier) (member_expression) (object) (array) (ternary_expression) (binary_expression) (await_expression) (subscript_expression) (assignment_expression) (parenthesized_expression) (this)] @value) @binding.assign
+(for_in_statement left: _ @target operator: "of" right: [(call_expression) (new_expression) (identifier) (member_expression) (array)] @value) @binding.item
+(return_statement [(call_expression) (new_expression) (identifier) (member_expression) (object) (array) (ternary_expression) (binary_expression) (await_expression) (subscript_expression) (assignment_expression) (parenthesized_expression) (this)] @value) @binding.return
+(arrow_function body: [(call_expression) (new_expression) (identifier) (member_expression) (object) (array) (ternary_expression) (binary_expression) (await_expression) (subscript_expression) (assignment_expression) (parenthesized_expression) (this)] @value) @binding.return
+(yield_expression [(call_expression) (identifier) (member_expression) (array)] @value) @binding.yield
+(arguments [(call_expression) (new_expression)] @argument)
+
 ; References
 
 (decorator (identifier) @reference.decorate)
@@ -89,13 +106,16 @@
 (decorator (call_expression function: (identifier) @reference.decorate))
 (decorator (call_expression function: (member_expression object: (_) @receiver property: (property_identifier) @reference.decorate)))
 
+(call_expression function: [(call_expression) (subscript_expression) (parenthesized_expression)] @reference.value)
+(call_expression function: (super) @reference.call)
 (call_expression function: (identifier) @reference.call)
 (call_expression function: (member_expression object: (_) @receiver property: [(property_identifier) (private_property_identifier)] @reference.call))
 (new_expression constructor: (identifier) @reference.call)
 (new_expression constructor: (member_expression object: (_) @receiver property: (property_identifier) @reference.call))
 
+((arguments [(identifier) @reference.read (member_expression object: (_) @receiver property: (property_identifier) @reference.read)])
+  (#set! argument))
 [
-  (arguments (identifier) @reference.read)
   (pair value: (identifier) @reference.read)
   (object (shorthand_property_identifier) @reference.read)
   (array (identifier) @reference.read)
@@ -111,7 +131,6 @@
   (export_statement value: (identifier) @reference.read)
 ]
 [
-  (arguments (member_expression object: (_) @receiver property: (property_identifier) @reference.read))
   (pair value: (member_expression object: (_) @receiver property: (property_identifier) @reference.read))
   (array (member_expression object: (_) @receiver property: (property_identifier) @reference.read))
   (return_statement (member_expression object: (_) @receiver property: (property_identifier) @reference.read))

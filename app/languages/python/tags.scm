@@ -7,6 +7,7 @@
 
 (function_definition name: (identifier) @name) @definition.function
 (class_definition name: (identifier) @name) @definition.class
+(assignment left: (identifier) @name right: (lambda body: (_) @body)) @definition.function
 (type_alias_statement left: (type (identifier) @name)) @definition.type
 (type_alias_statement left: (type (generic_type . (identifier) @name))) @definition.type
 
@@ -56,11 +57,14 @@
 
 (call function: (identifier) @reference.call)
 (call function: (attribute object: (_) @receiver attribute: (identifier) @reference.call))
+(call function: [(call) (subscript)] @reference.value)
+(raise_statement . (identifier) @reference.call)
+(raise_statement . (attribute object: (_) @receiver attribute: (identifier) @reference.call))
 
 (type (identifier) @reference.type)
 (type (attribute object: (_) @receiver attribute: (identifier) @reference.type))
 (generic_type . (identifier) @reference.type)
-(type (string (string_content) @reference.type) (#match? @reference.type "^[A-Za-z_][A-Za-z0-9_]*$"))
+(type (string (string_content) @reference.type) (#not-match? @reference.type "^(?![A-Za-z_][A-Za-z0-9_]*$)"))
 (type (binary_operator (identifier) @reference.type))
 (type (binary_operator (attribute object: (_) @receiver attribute: (identifier) @reference.type)))
 (type (binary_operator (binary_operator (identifier) @reference.type)))
@@ -68,8 +72,9 @@
 (type (subscript (attribute object: (_) @receiver attribute: (identifier) @reference.type)))
 (type (subscript (subscript (identifier) @reference.type)))
 
-(argument_list [(identifier) @reference.read (attribute object: (_) @receiver attribute: (identifier) @reference.read)])
-(keyword_argument value: [(identifier) @reference.read (attribute object: (_) @receiver attribute: (identifier) @reference.read)])
+((argument_list [(identifier) @reference.read (attribute object: (_) @receiver attribute: (identifier) @reference.read)]) (#set! argument))
+((keyword_argument value: [(identifier) @reference.read (attribute object: (_) @receiver attribute: (identifier) @reference.read)])
+  (#set! argument))
 (assignment right: [(identifier) @reference.read (attribute object: (_) @receiver attribute: (identifier) @reference.read)])
 (return_statement [(identifier) @reference.read (attribute object: (_) @receiver attribute: (identifier) @reference.read)])
 (pair value: [(identifier) @reference.read (attribute object: (_) @receiver attribute: (identifier) @reference.read)])
@@ -86,5 +91,21 @@
 (as_pattern . [(identifier) @reference.read (attribute object: (_) @receiver attribute: (identifier) @reference.read)])
 
 (attribute object: (_) @receiver attribute: (identifier) @reference.constant)
+; What names are given
+
+(assignment
+  left: _ @target
+  right: [(call) (identifier) (attribute) (dictionary) (list) (tuple) (expression_list) (conditional_expression) (boolean_operator) (await) (subscript) (assignment) (parenthesized_expression) (list_comprehension)] @value) @binding.assign
+(assignment left: [(identifier) (attribute)] @target type: (type) @value) @binding.declare
+(named_expression name: (identifier) @target value: [(call) (identifier) (attribute) (subscript)] @value) @binding.assign
+(for_statement left: _ @target right: [(call) (identifier) (attribute) (list) (tuple) (subscript)] @value) @binding.item
+(for_in_clause left: _ @target right: [(call) (identifier) (attribute) (list) (tuple) (subscript)] @value) @binding.item
+(with_item value: (as_pattern . [(call) (identifier) (attribute)] @value alias: (as_pattern_target (_) @target))) @binding.enter
+(return_statement [(call) (identifier) (attribute) (dictionary) (list) (tuple) (expression_list) (conditional_expression) (boolean_operator) (await) (subscript) (assignment) (parenthesized_expression) (list_comprehension)] @value) @binding.return
+(yield [(call) (identifier) (attribute) (tuple)] @value) @binding.yield
+(argument_list (call function: (identifier)) @argument)
+(keyword_argument value: (call function: (identifier)) @argument)
+(decorated_definition (decorator (_) @value) definition: (_ name: (identifier) @target)) @binding.decorate
+
 ((comment) @comment)
 (ERROR) @error

@@ -94,7 +94,7 @@
 
 (scoped_type_identifier path: (_) @receiver name: (type_identifier) @reference.type)
 (type_identifier) @reference.type
-((scoped_identifier path: (identifier) @reference.type) (#match? @reference.type "^[A-Z]"))
+((scoped_identifier path: (identifier) @reference.type) (#not-match? @reference.type "^(?![A-Z])"))
 
 [
   (arguments (identifier) @reference.read)

@@ -22,6 +22,8 @@
 (optional_parameter pattern: (identifier) @local)
 (type_parameter name: (type_identifier) @local)
 
+(variable_declarator name: (identifier) @target type: (type_annotation (_) @value)) @binding.declare
+
 (extends_clause value: (identifier) @reference.inherit)
 (extends_clause value: (member_expression object: (_) @receiver property: (property_identifier) @reference.inherit))
 (extends_clause value: (call_expression arguments: (arguments (identifier) @reference.inherit)))

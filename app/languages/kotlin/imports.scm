@@ -1,0 +1,1 @@
+(import_header (identifier) (#set! tree)) @import

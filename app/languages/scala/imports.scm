@@ -1,0 +1,2 @@
+(import_declaration (#set! tree)) @import
+(export_declaration (#set! tree) (#set! reexport)) @import
