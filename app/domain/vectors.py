@@ -1,7 +1,8 @@
-"""Arithmetic on packed bit vectors: most significant bit first, as ``numpy.packbits`` and PostgreSQL's ``bit(n)`` have them."""
+"""Packed bit vectors, most significant bit first as in ``numpy.packbits`` and PostgreSQL's ``bit(n)``, and the sets they belong to."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -11,9 +12,30 @@ BITS: Final = 1_024
 """Width of every stored embedding, in bits."""
 
 
+@dataclass(frozen=True, slots=True)
+class VectorSet:
+    """The vectors of one embedder. ``name`` says model, width, projection and text format: vectors of different sets never meet.
+
+    ``kind`` and ``model`` are what an embedder for its queries is made from. ``indexed_to``: rows up to this number are in the
+    approximate index; None without one.
+    """
+
+    id: int
+    name: str
+    kind: str
+    model: str
+    indexed_to: int | None = None
+
+
 def asymmetric_scores(query: NDArray[np.float32], packed: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Cosine of a unit query (bits,) with ±1 document vectors given as bits (n, bits / 8); better than Hamming, as the query keeps its
     magnitudes (docs/decisions/0003-embedding-bits.md)."""
     signs = np.unpackbits(packed, axis=1).astype(np.float32) * 2 - 1
     scores: NDArray[np.float32] = signs @ query / np.float32(np.sqrt(signs.shape[1]))
     return scores
+
+
+def unit_signs(packed: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """The ±1 vectors of packed bits (n, bits / 8), each of unit length: shape (n, bits)."""
+    signs = np.unpackbits(packed, axis=1).astype(np.float32) * 2 - 1
+    return signs / np.float32(np.sqrt(signs.shape[1]))

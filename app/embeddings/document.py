@@ -1,6 +1,7 @@
-"""The exact text that is embedded for a chunk: a line that says what and where it is, then the code.
+"""The exact text that is embedded for a chunk: a line that says what it is, a line that says where, then the code.
 
-A chunk seldom names the file or the class it belongs to; the header's words let a question find it by them.
+A chunk seldom names the file or the class it belongs to; the header's words let a question find it by them. They stand on lines of
+their own for the embedders that weigh them apart.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 
 from app.domain.words import name_parts
 
-DOCUMENT_FORMAT: Final = 1
+DOCUMENT_FORMAT: Final = 2
 """Part of every local embedder's name: change it with ``document_text``, or old and new vectors would be mixed."""
 
 _EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z0-9]+$")
@@ -23,7 +24,14 @@ def document_text(path: str, qualified_name: str, chunk_text: str) -> str:
     """Header and code. The last words of a long name or path are kept, so that the header never displaces the code."""
     name = name_parts(qualified_name)[-_NAME_WORDS:]
     place = name_parts(_EXTENSION.sub("", path))[-_PATH_WORDS:]
-    return f"{' '.join((*name, *place))}\n{chunk_text}"
+    return f"{' '.join(name)}\n{' '.join(place)}\n{chunk_text}"
+
+
+def document_parts(text: str) -> tuple[str, str, str]:
+    """The words of the name, those of the path, and the code of a ``document_text``; any other text is code alone."""
+    lines = text.split("\n", 2)
+    name, place, code = lines if len(lines) == 3 else ("", "", text)
+    return name, place, code
 
 
 def text_hash(text: str) -> bytes:

@@ -1,7 +1,8 @@
 """Embeddings of chunks: which are missing, storing them, and the cache by which repositories share them.
 
-A chunk waits for its vector as long as no row of ``embedding`` names it in the vector set; a failed chunk has a row with ``error``
-and without bits. Every function takes the caller's connection, and the caller says where a transaction ends.
+In a vector set a chunk is *pending* as long as no row of ``embedding`` names it, *done* when the row has bits, *failed* when it has an
+``error`` (tried again at ``retry_at``, if that is set), and *withheld* when its text must not leave this machine. Every function takes the
+caller's connection, and the caller says where a transaction ends.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _PENDING = f"""
     WITH waiting AS (
         SELECT c.chunk_id, min(f.path) AS path, min(array_position($4::text[], f.path_class)) AS position
         FROM {_LIVE_CHUNK}
-        WHERE f.repository_id = $1 AND e.chunk_id IS NULL
+        WHERE f.repository_id = $1 AND (e.chunk_id IS NULL OR e.retry_at <= now())
         GROUP BY c.chunk_id
         ORDER BY position, c.chunk_id
         LIMIT $3
@@ -69,26 +70,75 @@ _STORE = f"""
     SELECT $1, $2, r.chunk_id, r.bits
     FROM unnest($3::int[], $4::bit({BITS})[]) AS r (chunk_id, bits)
     JOIN chunk c ON c.repository_id = $1 AND c.chunk_id = r.chunk_id
-    ON CONFLICT (repository_id, vector_set, chunk_id) DO UPDATE SET bits = excluded.bits, error = NULL
+    ON CONFLICT (repository_id, vector_set, chunk_id)
+    DO UPDATE SET bits = excluded.bits, error = NULL, withheld = NULL, retry_at = NULL
 """
 
+# After 5 minutes, an hour and half a day; then never again.
 _RECORD_FAILURE = """
-    INSERT INTO embedding (repository_id, vector_set, chunk_id, error)
+    INSERT INTO embedding AS e (repository_id, vector_set, chunk_id, error, attempts, retry_at)
+    SELECT $1, $2, c.chunk_id, $4, 1, now() + interval '5 minutes'
+    FROM chunk c WHERE c.repository_id = $1 AND c.chunk_id = ANY($3::int[])
+    ON CONFLICT (repository_id, vector_set, chunk_id) DO UPDATE
+    SET error = excluded.error, attempts = e.attempts + 1, withheld = NULL, bits = NULL,
+        retry_at = CASE e.attempts WHEN 1 THEN now() + interval '1 hour' WHEN 2 THEN now() + interval '12 hours' END
+"""
+
+_WITHHOLD = """
+    INSERT INTO embedding (repository_id, vector_set, chunk_id, withheld)
     SELECT $1, $2, c.chunk_id, $4 FROM chunk c WHERE c.repository_id = $1 AND c.chunk_id = ANY($3::int[])
-    ON CONFLICT (repository_id, vector_set, chunk_id) DO NOTHING
+    ON CONFLICT (repository_id, vector_set, chunk_id) DO UPDATE
+    SET withheld = excluded.withheld, error = NULL, retry_at = NULL, bits = NULL
+"""
+
+_CACHED = """
+    WITH found AS (
+        SELECT text_hash, bits FROM embedding_cache WHERE embedder = $1 AND text_hash = ANY($2::bytea[])
+    ), aged AS (
+        SELECT text_hash FROM embedding_cache
+        WHERE embedder = $1 AND text_hash = ANY($2::bytea[]) AND used_on < current_date FOR UPDATE SKIP LOCKED
+    ), touched AS (
+        UPDATE embedding_cache c SET used_on = current_date FROM aged WHERE c.embedder = $1 AND c.text_hash = aged.text_hash
+    )
+    SELECT text_hash, bits FROM found
+"""
+
+_COUNT = f"""
+    SELECT count(*) FILTER (WHERE e.chunk_id IS NULL) AS pending, count(e.error) AS failed, count(e.withheld) AS withheld
+    FROM {_LIVE_CHUNK}
+    WHERE f.repository_id = $1
 """
 
 _REFRESH_COUNTS = f"""
     WITH counted AS (
-        SELECT b.branch_id, count(*) FILTER (WHERE e.chunk_id IS NULL) AS pending, count(e.error) AS failed
+        SELECT b.branch_id, count(*) FILTER (WHERE e.chunk_id IS NULL) AS pending, count(e.error) AS failed,
+            count(e.withheld) AS withheld
         FROM {_LIVE_CHUNK}
         WHERE f.repository_id = $1
         GROUP BY b.branch_id
     )
-    UPDATE branch SET embeddings_pending = coalesce(counted.pending, 0), embeddings_failed = coalesce(counted.failed, 0)
+    UPDATE branch SET embeddings_pending = coalesce(counted.pending, 0), embeddings_failed = coalesce(counted.failed, 0),
+        embeddings_withheld = coalesce(counted.withheld, 0)
     FROM branch same LEFT JOIN counted ON counted.branch_id = same.branch_id
     WHERE branch.repository_id = $1 AND same.repository_id = $1 AND same.branch_id = branch.branch_id
-    RETURNING branch.embeddings_pending AS pending, branch.embeddings_failed AS failed
+    RETURNING branch.embeddings_pending AS pending, branch.embeddings_failed AS failed, branch.embeddings_withheld AS withheld
+"""
+
+# Repositories in which a chunk waits, or a failure may be tried again.
+_WAITING = """
+    SELECT DISTINCT f.repository_id
+    FROM branch b
+    JOIN file f ON f.repository_id = b.repository_id AND f.branch_id = b.branch_id
+        AND f.from_gen <= b.current_gen AND f.to_gen > b.current_gen
+    JOIN chunk c ON c.repository_id = f.repository_id AND c.file_id = f.file_id
+    LEFT JOIN embedding e ON e.repository_id = c.repository_id AND e.chunk_id = c.chunk_id AND e.vector_set = $1
+    WHERE e.chunk_id IS NULL
+"""
+
+_KNOWN_TO_WAIT = """
+    SELECT repository_id FROM branch WHERE embeddings_pending > 0
+    UNION
+    SELECT repository_id FROM embedding WHERE vector_set = $1 AND retry_at <= now()
 """
 
 
@@ -104,53 +154,80 @@ class PendingChunk:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCounts:
-    """Live chunks without a vector, and those that failed, over all branches of a repository."""
+    """Live chunks that wait, that failed and that are kept from the provider, over all branches of a repository."""
 
     pending: int
     failed: int
+    withheld: int = 0
 
 
-async def pending(connection: Connection, repository_id: int, vector_set: str, limit: int) -> list[PendingChunk]:
-    """The next ``limit`` chunks of published files without a vector: source before tests before documentation, then by id."""
+async def waiting(connection: Connection, vector_set: int) -> list[int]:
+    """The repositories with chunks that wait for a vector of this set. Reads every live chunk's key."""
+    return [row["repository_id"] for row in await connection.fetch(_WAITING, vector_set)]
+
+
+async def known_to_wait(connection: Connection, serving: int) -> list[int]:
+    """The same for the set that serves, by the counts that are kept of it; with those in which a failure may be tried again by now."""
+    return [row["repository_id"] for row in await connection.fetch(_KNOWN_TO_WAIT, serving)]
+
+
+async def repositories(connection: Connection) -> list[int]:
+    """Every repository."""
+    return [row["id"] for row in await connection.fetch("SELECT id FROM repository ORDER BY id")]
+
+
+async def pending(connection: Connection, repository_id: int, vector_set: int, limit: int) -> list[PendingChunk]:
+    """The next ``limit`` chunks of published files that wait or may be tried again: source before tests before documentation, then by
+    id."""
     rows = await connection.fetch(_PENDING, repository_id, vector_set, limit, _ORDER)
     return [PendingChunk(row["chunk_id"], row["path"], row["symbol"], row["text"]) for row in rows]
 
 
-async def store(connection: Connection, repository_id: int, vector_set: str, chunk_ids: Sequence[int], packed: NDArray[np.uint8]) -> None:
+async def store(connection: Connection, repository_id: int, vector_set: int, chunk_ids: Sequence[int], packed: NDArray[np.uint8]) -> None:
     """Store the packed bits, shape (n, 128), of n distinct chunks; they replace what was there."""
     await connection.execute(_STORE, repository_id, vector_set, list(chunk_ids), [bit_string(row) for row in packed])
 
 
-async def record_failure(connection: Connection, repository_id: int, vector_set: str, chunk_ids: Sequence[int], reason: str) -> None:
-    """Say that these chunks cannot be embedded; they wait no longer."""
+async def record_failure(connection: Connection, repository_id: int, vector_set: int, chunk_ids: Sequence[int], reason: str) -> None:
+    """Say that these chunks could not be embedded; they wait no longer, but are tried again after a while, a few times."""
     await connection.execute(_RECORD_FAILURE, repository_id, vector_set, list(chunk_ids), reason.replace("\0", ""))
 
 
-async def refresh_counts(connection: Connection, repository_id: int, vector_set: str) -> EmbeddingCounts:
-    """Bring ``branch.embeddings_pending`` and ``embeddings_failed`` up to date, in a transaction of its own or the caller's."""
+async def withhold(connection: Connection, repository_id: int, vector_set: int, chunk_ids: Sequence[int], reason: str) -> None:
+    """Say that the text of these chunks must not leave this machine."""
+    await connection.execute(_WITHHOLD, repository_id, vector_set, list(chunk_ids), reason)
+
+
+async def refresh_counts(connection: Connection, repository_id: int, vector_set: int) -> EmbeddingCounts:
+    """Bring the counts that ``branch`` keeps up to date, in a transaction of its own or the caller's."""
     async with connection.transaction():
         # Locked first: a publication that runs at the same time would otherwise be counted by the generation before it.
         await connection.execute("SELECT FROM branch WHERE repository_id = $1 ORDER BY branch_id FOR UPDATE", repository_id)
         rows = await connection.fetch(_REFRESH_COUNTS, repository_id, vector_set)
-    return EmbeddingCounts(sum(row["pending"] for row in rows), sum(row["failed"] for row in rows))
+    return EmbeddingCounts(*(sum(row[name] for row in rows) for name in ("pending", "failed", "withheld")))
 
 
-async def cached(connection: Connection, vector_set: str, hashes: Collection[bytes]) -> dict[bytes, NDArray[np.uint8]]:
+async def count(connection: Connection, repository_id: int, vector_set: int) -> EmbeddingCounts:
+    """The same counts for a set that does not serve yet."""
+    row = await connection.fetchrow(_COUNT, repository_id, vector_set)
+    assert row is not None
+    return EmbeddingCounts(row["pending"], row["failed"], row["withheld"])
+
+
+async def cached(connection: Connection, embedder: str, hashes: Collection[bytes]) -> dict[bytes, NDArray[np.uint8]]:
     """Packed bits, shape (128,), of those texts that any repository has embedded already, by the hash of the text."""
-    rows = await connection.fetch(
-        "SELECT text_hash, bits FROM embedding_cache WHERE vector_set = $1 AND text_hash = ANY($2::bytea[])", vector_set, list(hashes)
-    )
+    rows = await connection.fetch(_CACHED, embedder, list(hashes))
     return {row["text_hash"]: np.frombuffer(row["bits"].bytes, np.uint8) for row in rows}
 
 
-async def remember(connection: Connection, vector_set: str, vectors: Mapping[bytes, NDArray[np.uint8]]) -> None:
+async def remember(connection: Connection, embedder: str, vectors: Mapping[bytes, NDArray[np.uint8]]) -> None:
     """Put packed bits into the cache, by the hash of the text."""
     # In order: workers of two repositories that store the same texts would otherwise wait for each other.
     hashes = sorted(vectors)
     await connection.execute(
-        f"INSERT INTO embedding_cache (vector_set, text_hash, bits) SELECT $1, * FROM unnest($2::bytea[], $3::bit({BITS})[]) "
+        f"INSERT INTO embedding_cache (embedder, text_hash, bits) SELECT $1, * FROM unnest($2::bytea[], $3::bit({BITS})[]) "
         "ON CONFLICT DO NOTHING",
-        vector_set,
+        embedder,
         hashes,
         [bit_string(vectors[key]) for key in hashes],
     )

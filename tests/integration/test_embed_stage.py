@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 
 import asyncpg
@@ -13,19 +13,23 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.domain.vectors import asymmetric_scores
+from app.domain.errors import ConfigurationError
+from app.domain.vectors import VectorSet, asymmetric_scores
+from app.embeddings.cached import QueryVectorCache
+from app.embeddings.choice import Choice
 from app.embeddings.frame import pack_bits
 from app.embeddings.minilm import MiniLmEmbedder
 from app.indexing.embed import ConnectionFactory, EmbedProgress, embed_pending
-from app.ports import EmbeddingFailed
-from app.storage import engine, vectors
+from app.ports import Embedder, EmbeddingFailed
+from app.storage import engine, vector_sets, vectors
 from app.storage.engine import Connection
 from app.storage.generations import FOREVER
 
 pytestmark = pytest.mark.anyio
 
 _MODEL = MiniLmEmbedder()
-SET = _MODEL.name
+SET = 1
+VECTORS = VectorSet(SET, _MODEL.name, "minilm", "test")
 
 
 class Noting(MiniLmEmbedder):
@@ -46,11 +50,27 @@ class Noting(MiniLmEmbedder):
 @pytest.fixture
 async def connection(database_url: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
     async with engine.connection(database_url) as opened:
+        assert await vector_sets.activate(opened, _MODEL.name, "minilm", "test") == VECTORS
         yield opened
 
 
 def _factory(url: str) -> ConnectionFactory:
     return partial(engine.connection, url)
+
+
+async def embed(
+    url: str,
+    embedder: Embedder,
+    repository_id: int,
+    *,
+    batch: int = 32,
+    remote: bool = False,
+    cached: bool = True,
+    should_stop: Callable[[], bool] = lambda: False,
+    on_progress: Callable[[EmbedProgress], None] = lambda _: None,
+) -> int:
+    choice = Choice("minilm", "test", QueryVectorCache(embedder), batch, remote, cached)
+    return await embed_pending(_factory(url), choice, VECTORS, repository_id, should_stop=should_stop, on_progress=on_progress)
 
 
 async def _repository(connection: Connection, name: str, files: dict[str, list[str]], *, classes: dict[str, str] | None = None) -> int:
@@ -78,12 +98,13 @@ async def _file(
     )
     await connection.execute(
         "INSERT INTO file_version (repository_id, file_id, path, sha256, extractor, segment_id, path_class, outcome, bytes, lines, "
-        "name_words) VALUES ($1, $2, $3, $4, 'x', 1, $5, 'indexed', 1, 1, '{}')",
+        "chunks, name_words) VALUES ($1, $2, $3, $4, 'x', 1, $5, 'indexed', 1, 1, $6, '{}')",
         repository_id,
         file_id,
         path,
         os.urandom(32),
         path_class,
+        len(texts),
     )
     await connection.execute(
         "INSERT INTO file (repository_id, branch_id, path, from_gen, to_gen, file_id, path_class) VALUES ($1, 1, $2, $3, $4, $5, $6)",
@@ -151,7 +172,7 @@ async def test_pending_is_what_the_published_generation_shows_source_first(conne
 
     await vectors.store(connection, repository_id, SET, [chunks[0].chunk_id], np.zeros((1, 128), np.uint8))
     assert [chunk.text for chunk in await vectors.pending(connection, repository_id, SET, 2)] == ["s2", "t"]
-    assert len(await vectors.pending(connection, repository_id, "another set", 100)) == 5
+    assert len(await vectors.pending(connection, repository_id, SET + 1, 100)) == 5
     assert [chunk.text for chunk in await vectors.pending(connection, other, SET, 100)] == ["elsewhere"]
 
     await connection.execute("UPDATE branch SET current_gen = 2 WHERE repository_id = $1", repository_id)
@@ -189,7 +210,7 @@ async def test_embeds_everything_and_a_question_finds_its_chunk(database_url: st
     }
     repository_id = await _repository(connection, "r", code)
     seen: list[EmbedProgress] = []
-    done = await embed_pending(_factory(database_url), _MODEL, repository_id, batch=2, on_progress=seen.append)
+    done = await embed(database_url, _MODEL, repository_id, batch=2, on_progress=seen.append)
     assert done == 3
     assert (seen[0], seen[-1]) == (EmbedProgress(0, 3, 0), EmbedProgress(3, 0, 0))
     assert await _counts(connection, repository_id) == (0, 0)
@@ -204,27 +225,27 @@ async def test_embeds_everything_and_a_question_finds_its_chunk(database_url: st
     assert "check_password" in rows[0]["text"]
     packed = np.stack([np.frombuffer(row["bits"].bytes, np.uint8) for row in rows])
     assert asymmetric_scores(query, packed).argmax() == 0
-    assert await embed_pending(_factory(database_url), _MODEL, repository_id) == 0
+    assert await embed(database_url, _MODEL, repository_id) == 0
 
 
 async def test_same_text_in_another_repository_needs_no_model(database_url: str, connection: Connection) -> None:
     files = {"a.py": ["def a(): pass", "def b(): pass"]}
     first, second = await _repository(connection, "first", files), await _repository(connection, "second", files)
     embedder = Noting()
-    assert await embed_pending(_factory(database_url), embedder, first) == 2
+    assert await embed(database_url, embedder, first) == 2
     asked = list(embedder.asked)
-    assert await embed_pending(_factory(database_url), embedder, second) == 2
+    assert await embed(database_url, embedder, second) == 2
     assert embedder.asked == asked
     bits = await connection.fetch("SELECT chunk_id, bits FROM embedding ORDER BY chunk_id, repository_id")
     assert [row["bits"].bytes for row in bits[::2]] == [row["bits"].bytes for row in bits[1::2]]
-    await embed_pending(_factory(database_url), embedder, await _repository(connection, "third", {"elsewhere.py": files["a.py"]}))
+    await embed(database_url, embedder, await _repository(connection, "third", {"elsewhere.py": files["a.py"]}))
     assert len(embedder.asked) == len(asked) + 2, "the header is part of the text"
 
 
 async def test_repeated_text_is_embedded_once(database_url: str, connection: Connection) -> None:
     repository_id = await _repository(connection, "r", {"a.py": ["same"] * 5})
     embedder = Noting()
-    assert await embed_pending(_factory(database_url), embedder, repository_id) == 5
+    assert await embed(database_url, embedder, repository_id) == 5
     assert len(embedder.asked) == 1
     assert len(await _embedded(connection, repository_id)) == 5
 
@@ -232,30 +253,30 @@ async def test_repeated_text_is_embedded_once(database_url: str, connection: Con
 async def test_a_text_that_the_model_rejects_fails_alone(database_url: str, connection: Connection) -> None:
     texts = [f"x = {i}" for i in range(7)] + ["poison"] + [f"y = {i}" for i in range(4)]
     repository_id = await _repository(connection, "r", {"a.py": texts})
-    assert await embed_pending(_factory(database_url), Noting(), repository_id, batch=8) == 12
+    assert await embed(database_url, Noting(), repository_id, batch=8) == 12
     embedded = await _embedded(connection, repository_id)
     assert len(embedded) == 12
     assert {chunk_id: error for chunk_id, error in embedded.items() if error} == {107: "rejected by the model"}
     assert await _counts(connection, repository_id) == (0, 1)
-    assert await embed_pending(_factory(database_url), Noting(), repository_id) == 0, "a failure is not tried for ever"
+    assert await embed(database_url, Noting(), repository_id) == 0, "a failure is not tried for ever"
 
 
 async def test_a_broken_model_fails_the_run_not_the_chunks(database_url: str, connection: Connection) -> None:
     repository_id = await _repository(connection, "r", {"a.py": ["x", "y"]})
     with pytest.raises(EmbeddingFailed):
-        await embed_pending(_factory(database_url), Noting(broken=True), repository_id)
+        await embed(database_url, Noting(broken=True), repository_id)
     assert await _embedded(connection, repository_id) == {}
     assert await _counts(connection, repository_id) == (2, 0)
-    assert await embed_pending(_factory(database_url), _MODEL, repository_id) == 2, "the lock is free again"
+    assert await embed(database_url, _MODEL, repository_id) == 2, "the lock is free again"
 
 
 async def test_stops_between_batches_and_goes_on_later(database_url: str, connection: Connection) -> None:
     repository_id = await _repository(connection, "r", {"a.py": [f"x = {i}" for i in range(6)]})
     embedder = Noting()
-    assert await embed_pending(_factory(database_url), embedder, repository_id, batch=2, should_stop=lambda: len(embedder.asked) >= 4) == 4
+    assert await embed(database_url, embedder, repository_id, batch=2, should_stop=lambda: len(embedder.asked) >= 4) == 4
     assert sorted(await _embedded(connection, repository_id)) == [100, 101, 102, 103]
     assert await _counts(connection, repository_id) == (2, 0)
-    assert await embed_pending(_factory(database_url), embedder, repository_id) == 2
+    assert await embed(database_url, embedder, repository_id) == 2
     assert len(embedder.asked) == 6
 
 
@@ -263,6 +284,9 @@ _ENDLESS = """
 import asyncio, sys, time
 from functools import partial
 import numpy as np
+from app.domain.vectors import VectorSet
+from app.embeddings.cached import QueryVectorCache
+from app.embeddings.choice import Choice
 from app.indexing.embed import embed_pending
 from app.storage import engine
 
@@ -277,25 +301,30 @@ class Slow:
             time.sleep(60)
         return np.zeros((len(texts), 128), np.uint8)
 
-asyncio.run(embed_pending(partial(engine.connection, sys.argv[1]), Slow(), int(sys.argv[2]), batch=2))
+asyncio.run(embed_pending(
+    partial(engine.connection, sys.argv[1]),
+    Choice("minilm", "test", QueryVectorCache(Slow()), 2),
+    VectorSet(1, Slow.name, "minilm", "test"),
+    int(sys.argv[2]),
+))
 """
 
 
 async def test_a_killed_worker_loses_one_batch_and_its_lock(database_url: str, connection: Connection) -> None:
     repository_id = await _repository(connection, "r", {"a.py": [f"x = {i}" for i in range(8)]})
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", _ENDLESS, database_url, str(repository_id), SET, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", _ENDLESS, database_url, str(repository_id), _MODEL.name, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
     try:
         assert await process.stdout.readline() == b"third batch\n"
-        assert await embed_pending(_factory(database_url), _MODEL, repository_id) == 0, "another worker holds the repository"
+        assert await embed(database_url, _MODEL, repository_id) == 0, "another worker holds the repository"
     finally:
         process.kill()
         await process.wait()
     assert len(await _embedded(connection, repository_id)) == 4
     for _ in range(100):
-        if await embed_pending(_factory(database_url), _MODEL, repository_id) == 4:
+        if await embed(database_url, _MODEL, repository_id) == 4:
             break
         await asyncio.sleep(0.05)
     assert len(await _embedded(connection, repository_id)) == 8
@@ -306,7 +335,7 @@ async def test_workers_of_two_repositories_do_not_wait_for_each_other(database_u
     texts = [f"value_{i} = {i}" for i in range(12)]
     first = await _repository(connection, "first", {"a.py": texts})
     second = await _repository(connection, "second", {"a.py": texts[::-1]})
-    done = await asyncio.gather(*(embed_pending(_factory(database_url), _MODEL, each, batch=4) for each in (first, second)))
+    done = await asyncio.gather(*(embed(database_url, _MODEL, each, batch=4) for each in (first, second)))
     assert done == [12, 12]
 
 
@@ -320,5 +349,68 @@ async def test_a_chunk_swept_meanwhile_leaves_no_vector(connection: Connection) 
 async def test_nothing_to_do(database_url: str, connection: Connection) -> None:
     repository_id = await _repository(connection, "r", {})
     await connection.execute("UPDATE branch SET embeddings_pending = 7, embeddings_failed = 3")
-    assert await embed_pending(_factory(database_url), _MODEL, repository_id) == 0
+    assert await embed(database_url, _MODEL, repository_id) == 0
     assert await _counts(connection, repository_id) == (0, 0)
+
+
+async def test_a_failure_is_tried_again_later_a_few_times(database_url: str, connection: Connection) -> None:
+    repository_id = await _repository(connection, "r", {"a.py": ["poison", "x = 1"]})
+    await embed(database_url, Noting(), repository_id)
+    waits = []
+    for _ in range(2):
+        waits.append(await connection.fetchval("SELECT retry_at - now() FROM embedding WHERE error IS NOT NULL"))
+        await connection.execute("UPDATE embedding SET retry_at = now() WHERE error IS NOT NULL")
+        assert await vectors.known_to_wait(connection, SET) == [repository_id]
+        assert await embed(database_url, Noting(), repository_id) == 1
+    assert waits[0] < waits[1]
+    await connection.execute("UPDATE embedding SET retry_at = now() WHERE error IS NOT NULL")
+    assert await embed(database_url, Noting(), repository_id) == 1
+    assert await connection.fetchval("SELECT retry_at FROM embedding WHERE error IS NOT NULL") is None, "three times are enough"
+    assert await _counts(connection, repository_id) == (0, 1)
+
+
+async def test_a_failure_that_passes_is_forgotten(database_url: str, connection: Connection) -> None:
+    repository_id = await _repository(connection, "r", {"a.py": ["poison"]})
+    await embed(database_url, Noting(), repository_id)
+    await connection.execute("UPDATE embedding SET retry_at = now()")
+    assert await embed(database_url, _MODEL, repository_id) == 1
+    assert await _embedded(connection, repository_id) == {100: None}
+    assert await _counts(connection, repository_id) == (0, 0)
+
+
+async def test_secrets_are_withheld_from_a_provider_alone(database_url: str, connection: Connection) -> None:
+    key = "AKIA" + "IOSFODNN7EXAMPLE"
+    files = {"a.py": ["def a(): pass", f"key = '{key}'"], "deploy/.env": ["MODE=1"], "b.py": ["def b(): pass"]}
+    here, away = await _repository(connection, "here", files), await _repository(connection, "away", files)
+    embedder = Noting()
+    assert await embed(database_url, embedder, away, remote=True) == 4
+    assert [text for text in embedder.asked if key in text or "MODE" in text] == []
+    assert len(embedder.asked) == 2
+    reasons = await connection.fetch("SELECT withheld FROM embedding WHERE withheld IS NOT NULL ORDER BY 1")
+    assert [row[0] for row in reasons] == ["key file", "secret"]
+    assert await connection.fetchval("SELECT embeddings_withheld FROM branch WHERE repository_id = $1", away) == 2
+    assert await _counts(connection, away) == (0, 0)
+    assert await embed(database_url, embedder, here) == 4
+    assert await connection.fetchval("SELECT embeddings_withheld FROM branch WHERE repository_id = $1", here) == 0
+
+
+async def test_vectors_of_another_embedder_are_refused(database_url: str, connection: Connection) -> None:
+    class Other(Noting):
+        @property
+        def name(self) -> str:
+            return "other"
+
+    repository_id = await _repository(connection, "r", {"a.py": ["x"]})
+    with pytest.raises(ConfigurationError):
+        await embed(database_url, Other(), repository_id)
+    assert await _embedded(connection, repository_id) == {}
+
+
+async def test_a_cached_vector_that_is_used_is_not_forgotten(database_url: str, connection: Connection) -> None:
+    repository_id = await _repository(connection, "r", {"a.py": ["used", "unused"]})
+    await embed(database_url, _MODEL, repository_id)
+    await connection.execute("UPDATE embedding_cache SET used_on = current_date - 91")
+    other = await _repository(connection, "other", {"a.py": ["used"]})
+    await embed(database_url, _MODEL, other)
+    assert await vector_sets.forget_cached(connection, 90) == 1
+    assert await connection.fetchval("SELECT used_on = current_date FROM embedding_cache") is True
