@@ -7,22 +7,36 @@ looked up when asked for, since a name with hundreds of definitions and thousand
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from weakref import WeakKeyDictionary
 
 from app.domain.code import EdgeClass, EdgeKind, Reference, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts, ResolvedEdge, identify
-from app.indexing.resolution.affected import Affected, affected_names, must_resolve
+from app.domain.symbol_id import external_id
+from app.indexing.resolution.affected import Affected, affected_names, must_resolve, stale_modules
+from app.indexing.resolution.expressions import parse
 from app.indexing.resolution.families import GO, JAVA, JAVASCRIPT, PHP, PYTHON, RUBY
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
-from app.indexing.resolution.meaning import Meaning
+from app.indexing.resolution.meaning import Meaning, Place
 from app.indexing.resolution.names import Names
 from app.indexing.resolution.unique import unique_member
 
-__all__ = ["Affected", "DefinitionIndex", "FileFacts", "ResolvedEdge", "affected_names", "identify", "must_resolve", "resolve_file"]
+__all__ = [
+    "Affected",
+    "DefinitionIndex",
+    "FileFacts",
+    "ResolvedEdge",
+    "affected_names",
+    "identify",
+    "must_resolve",
+    "resolve_file",
+    "resolve_references",
+    "stale_modules",
+]
 
+_FIRST = re.compile(r"[^\W\d]\w*")
+_UNNAMED = frozenset({"", "new", "super"})
 _PLAIN = {ReferenceKind.DECORATE: EdgeKind.DECORATES, ReferenceKind.TYPE: EdgeKind.REFERENCES, ReferenceKind.READ: EdgeKind.REFERENCES}
-_names: WeakKeyDictionary[DefinitionIndex, Names] = WeakKeyDictionary()
 
 
 def resolve_file(file: FileFacts, index: DefinitionIndex) -> list[ResolvedEdge]:
@@ -30,38 +44,46 @@ def resolve_file(file: FileFacts, index: DefinitionIndex) -> list[ResolvedEdge]:
 
     Depends on the contents of the index alone, not on the order in which files were added to it or resolved.
     """
-    names = _names.get(index)
-    if names is None:
-        names = _names[index] = Names(index)
-    return _FileResolver(file, index.modules[file.path], index, names).edges()
+    return resolve_references(index.modules[file.path], file.references, index)
+
+
+def resolve_references(module: Module, references: Sequence[Reference], index: DefinitionIndex) -> list[ResolvedEdge]:
+    """``resolve_file`` for a file of the index, given its references."""
+    return _FileResolver(module, references, index, index.derived(Names)).edges()
 
 
 class _FileResolver:
     """One file's references, imports and overrides."""
 
-    def __init__(self, file: FileFacts, module: Module, index: DefinitionIndex, names: Names) -> None:
-        self._file = file
+    def __init__(self, module: Module, references: Sequence[Reference], index: DefinitionIndex, names: Names) -> None:
         self._module = module
+        self._references = references
         self._index = index
         self._names = names
         self._known = index.names(module.family)
-        self._meanings: dict[tuple[int | None, str | None, str, ReferenceKind], Meaning | None] = {}
-        self._receivers: dict[tuple[int | None, str], Meaning | None] = {}
+        facts = names.flow.of(module)
+        self._bound_names = facts.bound_names
+        self._varying = facts.varying
+        self._keys = facts.keys
+        self._meanings: dict[tuple[int | None, str | None, str, ReferenceKind, int], Meaning | None] = {}
+        self._receivers: dict[tuple[int | None, str, int], Meaning | None] = {}
 
     def edges(self) -> list[ResolvedEdge]:
         found: list[ResolvedEdge] = []
         reached: set[Module] = set()
-        for ordinal, reference in enumerate(self._file.references):
+        for ordinal, reference in enumerate(self._references):
             meaning = self._meaning(reference)
-            if meaning is None or meaning.opaque:
+            if meaning is None or (meaning.opaque and not meaning.external):
                 continue
-            for definition in self._in_force(reference, meaning):
-                reached.add(definition.module)
-                edge = self._edge(ordinal, reference, definition, meaning.certain)
-                if edge is not None:
-                    found.append(edge)
+            if meaning.opaque:
+                found.append(self._external(ordinal, reference, meaning))
+                continue
+            edges = [edge for one in meaning.each for edge in self._edges_to(ordinal, reference, one)]
+            found += dict.fromkeys(edges) if len(edges) > 1 else edges
+            reached.update(definition.module for one in meaning.each for definition in one.definitions)
         found += set(self._imports(reached))
         found += self._overrides()
+        found += self._iterations()
         return sorted(found, key=_place)
 
     def _scope(self, enclosing: int | None) -> Definition | None:
@@ -69,19 +91,44 @@ class _FileResolver:
 
     def _meaning(self, reference: Reference) -> Meaning | None:
         name = reference.name
-        if name not in self._known and name not in self._module.bindings and name != "new":
+        if name not in self._known and name not in self._module.bindings and name not in _UNNAMED and not self._is_bound_or_key(reference):
             return None
         is_type = reference.kind in (ReferenceKind.TYPE, ReferenceKind.INHERIT)
-        key = (reference.enclosing, reference.receiver, name, reference.kind)
+        line = reference.line if self._varying and self._first(reference.receiver or name) in self._varying else 0
+        key = (reference.enclosing, reference.receiver, name, reference.kind, line)
         if key not in self._meanings:
             scope = self._scope(reference.enclosing)
             if is_type and scope is not None and reference.kind is ReferenceKind.INHERIT and scope.is_type:
                 scope = scope.container
-            if reference.receiver is None:
-                self._meanings[key] = self._names.bare(self._module, scope, name, is_type=is_type)
+            if name == "super" and reference.receiver is None:
+                above = self._names.word(Place(self._module, scope), name)
+                self._meanings[key] = self._constructors(above) if above is not None else None
+            elif not name:
+                self._meanings[key] = self._names.flow.value(Place(self._module, scope, line), parse(reference.receiver or ""), 0)
+            elif not reference.receiver:
+                bound = reference.receiver is not None
+                place = Place(self._module, scope, line)
+                self._meanings[key] = (
+                    self._names.word(place, name) if bound else self._names.bare(*place[:2], name, is_type=is_type, line=line)
+                )
             else:
-                self._meanings[key] = self._through(scope, reference)
+                self._meanings[key] = self._through(scope, reference, line)
         return self._meanings[key]
+
+    def _is_bound_or_key(self, reference: Reference) -> bool:
+        """A variable, something that only a collection of the file has, or something that is reached through an import."""
+        receiver = reference.receiver
+        if not receiver:
+            return receiver is not None or reference.name in self._bound_names
+        first = self._first(receiver)
+        return reference.name in self._keys or first in self._module.bindings or first in self._module.packages
+
+    def _first(self, text: str) -> str:
+        match = None if text.isidentifier() else _FIRST.search(text)
+        return match.group() if match is not None else text
+
+    def _constructors(self, above: Meaning) -> Meaning | None:
+        return self._names.member(above, self._module.family.constructor) if above.types else None
 
     def _in_force(self, reference: Reference, meaning: Meaning) -> Sequence[Definition]:
         """Of a name's several definitions in one scope of this file the latest before the reference, where later ones replace earlier.
@@ -97,18 +144,18 @@ class _FileResolver:
             return several
         return [d for d in several if d.line <= reference.line][-1:] or several
 
-    def _through(self, scope: Definition | None, reference: Reference) -> Meaning | None:
+    def _through(self, scope: Definition | None, reference: Reference, line: int) -> Meaning | None:
         """A member of the receiver; failing that, for a call, the one method of that name."""
         receiver = reference.receiver or ""
-        key = (reference.enclosing, receiver)
+        key = (reference.enclosing, receiver, line)
         if key not in self._receivers:
-            self._receivers[key] = self._names.expression(self._module, scope, receiver)
+            self._receivers[key] = self._names.expression(self._module, scope, receiver, line=line)
         of = self._receivers[key]
         if of is not None:
             if reference.name == "new" and of.types and not of.instance:
                 return self._names.member(of, "new") or of
             found = self._names.member(of, reference.name)
-            if found is not None and not found.opaque:
+            if found is not None and (not found.opaque or found.external):
                 return found
             if not _may_be_any(of, found):
                 return None
@@ -117,6 +164,50 @@ class _FileResolver:
             return Meaning((only,), certain=False) if only is not None else None
         return None
 
+    def _edges_to(self, ordinal: int, reference: Reference, meaning: Meaning) -> Iterator[ResolvedEdge]:
+        if meaning.external:
+            yield self._external(ordinal, reference, meaning)
+        for definition in self._in_force(reference, meaning):
+            yield from self._uses(ordinal, reference, definition, meaning)
+
+    def _uses(self, ordinal: int, reference: Reference, definition: Definition, meaning: Meaning) -> Iterator[ResolvedEdge]:
+        """The edge to what is named, and for a call to what runs: a constructor, a function that the name holds or is wrapped by."""
+        names = self._names
+        if meaning.instance:
+            operator = names.inheritance.member(definition, "__call__") if reference.kind is ReferenceKind.CALL else None
+            for target in operator.definitions if operator is not None else ():
+                yield self._edge_of_kind(ordinal, reference, target, EdgeKind.CALLS, certain=False)
+            return
+        edge = self._edge(ordinal, reference, definition, meaning.certain)
+        if edge is not None:
+            yield edge
+        if reference.kind is not ReferenceKind.CALL:
+            return
+        if definition.is_type:
+            made = names.constructor(definition)
+            for target in made.definitions if made is not None else ():
+                yield self._edge_of_kind(ordinal, reference, target, EdgeKind.CALLS, certain=meaning.certain)
+            return
+        if definition.is_callable:
+            held = names.flow.decorated(definition, 0) if meaning.certain else None
+        else:
+            held = names.object_of(definition, 0, meaning.line)
+        for one in held.each if held is not None else ():
+            if one.external:
+                yield self._external(ordinal, reference, one)
+            for target in one.definitions if not one.opaque else ():
+                if target is not definition and not (target.is_type and one.instance):
+                    yield from self._uses_of_value(ordinal, reference, target)
+
+    def _uses_of_value(self, ordinal: int, reference: Reference, target: Definition) -> Iterator[ResolvedEdge]:
+        if target.is_type:
+            yield self._edge_of_kind(ordinal, reference, target, EdgeKind.INSTANTIATES, certain=False)
+            made = self._names.constructor(target)
+            for constructor in made.definitions if made is not None else ():
+                yield self._edge_of_kind(ordinal, reference, constructor, EdgeKind.CALLS, certain=False)
+        elif target.is_callable:
+            yield self._edge_of_kind(ordinal, reference, target, EdgeKind.CALLS, certain=False)
+
     def _edge(self, ordinal: int, reference: Reference, target: Definition, certain: bool) -> ResolvedEdge | None:
         kind = _PLAIN.get(reference.kind)
         if kind is None:
@@ -124,12 +215,31 @@ class _FileResolver:
                 kind = EdgeKind.INHERITS if target.is_type else EdgeKind.REFERENCES
             else:
                 kind = EdgeKind.INSTANTIATES if target.is_type else EdgeKind.CALLS
-        scope = self._scope(reference.enclosing)
-        source = self._module.id if scope is None else scope.id
-        if source == target.id and kind is EdgeKind.REFERENCES:
-            return None
+        edge = self._edge_of_kind(ordinal, reference, target, kind, certain=certain)
+        return None if edge.source == target.id and kind is EdgeKind.REFERENCES else edge
+
+    def _edge_of_kind(self, ordinal: int, reference: Reference, target: Definition, kind: EdgeKind, *, certain: bool) -> ResolvedEdge:
         edge_class = EdgeClass.EXACT if certain else EdgeClass.LIKELY
-        return ResolvedEdge(source, target.id, kind, edge_class, ordinal, reference.line)
+        return ResolvedEdge(self._source(reference.enclosing), target.id, kind, edge_class, ordinal, reference.line)
+
+    def _source(self, enclosing: int | None) -> int:
+        scope = self._scope(enclosing)
+        return self._module.id if scope is None else scope.id
+
+    def _external(self, ordinal: int, reference: Reference, meaning: Meaning) -> ResolvedEdge:
+        """An edge to something of a library."""
+        kind = _PLAIN.get(reference.kind) or (EdgeKind.INHERITS if reference.kind is ReferenceKind.INHERIT else EdgeKind.CALLS)
+        target = external_id(self._module.family.name, meaning.external)
+        return ResolvedEdge(self._source(reference.enclosing), target, kind, EdgeClass.EXACT, ordinal, reference.line, meaning.external)
+
+    def _iterations(self) -> Iterator[ResolvedEdge]:
+        """From a loop to the methods that it calls on what it loops over."""
+        for binding in self._names.flow.of(self._module).iterated if "__iter__" in self._known else ():
+            scope = self._scope(binding.enclosing)
+            looped = self._names.flow.value(Place(self._module, scope, binding.line), parse(binding.value), 0)
+            for one in looped.each if looped is not None else ():
+                for method in self._names.flow.iteration(one) if one.instance else ():
+                    yield ResolvedEdge(self._source(binding.enclosing), method.id, EdgeKind.CALLS, EdgeClass.LIKELY, None, binding.line)
 
     def _imports(self, reached: set[Module]) -> Iterator[ResolvedEdge]:
         """From the file to what it imports. Of a package or namespace, the files that it also uses something of."""
@@ -166,6 +276,8 @@ def _may_be_any(receiver: Meaning, member: Meaning | None) -> bool:
     """Whether a receiver that shows no such member may have it all the same: its type is unknown, and it is no library's."""
     if receiver.opaque:
         return receiver.certain
+    if receiver.container is not None or receiver.alternatives:
+        return False
     if member is not None:
         return member.certain
     return bool(receiver.definitions) and not receiver.types

@@ -19,17 +19,19 @@ def facts(sources: Mapping[str, str]) -> list[FileFacts]:
         spec = language_of(path, text.partition("\n")[0])
         assert spec is not None, path
         read = extract(spec, text)
-        found.append(FileFacts(number, path, spec.name, read.symbols, identify(path, read.symbols), read.references, read.imports))
+        identifiers = identify(path, read.symbols)
+        found.append(FileFacts(number, path, spec.name, read.symbols, identifiers, read.references, read.imports, read.bindings))
     return found
 
 
 def named_edges(files: list[FileFacts]) -> set[tuple[str, str, str, str]]:
-    """(source, kind, target, class); an end is ``path:qualified``, or the path alone for a file's module node."""
+    """(source, kind, target, class); an end is ``path:qualified``, the path alone for a file's module node, or ``library:name``."""
     names = {file.module_id: file.path for file in files}
     for file in files:
         names |= {i: f"{file.path}:{symbol.qualified}" for i, symbol in zip(file.symbol_ids, file.symbols, strict=True)}
     index = DefinitionIndex(files)
     edges = [edge for file in files for edge in resolve_file(file, index)]
+    names |= {edge.target: f"library:{edge.external}" for edge in edges if edge.external}
     return {(names[edge.source], edge.kind.value, names[edge.target], edge.edge_class.value) for edge in edges}
 
 
@@ -40,8 +42,15 @@ class Graph:
         self.edges = named_edges(facts(sources))
 
     def out(self, source: str, kind: str = "calls") -> dict[str, str]:
-        """Target → class of the edges of a kind from ``source``."""
-        return {target: edge_class for start, name, target, edge_class in self.edges if start == source and name == kind}
+        """Target → class of the edges of a kind from ``source``, libraries left out."""
+        return {target: edge_class for target, edge_class in self._out(source, kind) if not target.startswith("library:")}
+
+    def libraries(self, source: str, kind: str = "calls") -> dict[str, str]:
+        """Name → class of the edges of a kind from ``source`` to what libraries hold."""
+        return {t.removeprefix("library:"): edge_class for t, edge_class in self._out(source, kind) if t.startswith("library:")}
+
+    def _out(self, source: str, kind: str) -> list[tuple[str, str]]:
+        return [(target, edge_class) for start, name, target, edge_class in self.edges if start == source and name == kind]
 
     def callers(self, target: str) -> set[str]:
         return {source for source, kind, end, _ in self.edges if end == target and kind in ("calls", "instantiates")}

@@ -17,7 +17,7 @@ def test_ids_survive_an_edit_above_and_tell_namesakes_apart() -> None:
 
 def test_the_scheme_is_fixed() -> None:
     assert symbol_id("src/a.py", "function", "f", 0) == parse_id("f2445a741ca231ca")
-    assert len({symbol_id("a", "b", "c", 0), symbol_id("a", "b", "c", 1), file_symbol_id("a"), external_id("a")}) == 4
+    assert len({symbol_id("a", "b", "c", 0), symbol_id("a", "b", "c", 1), file_symbol_id("a"), external_id("python", "a")}) == 4
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.facts import FileFacts
-from app.indexing.resolve import DefinitionIndex, ResolvedEdge, affected_names, must_resolve, resolve_file
+from app.indexing.resolve import DefinitionIndex, ResolvedEdge, affected_names, must_resolve, resolve_file, stale_modules
 from tests.unit.resolve_cases import facts, named_edges
 
 SOURCES = {
@@ -33,6 +33,31 @@ SOURCES = {
     "c.ts": "import Kit, { helper as h } from './a'\nfunction f(kit: Kit) { h(); kit.open() }\n",
     "n/a.go": "package n\n\nfunc A() { b() }\n",
     "n/b.go": "package n\n\nfunc b() { A() }\n",
+    "made.py": """
+        from pkg.base import Base
+        from other import Square
+        class Kept(Base):
+            def __init__(self, part): self.part = part
+            def use(self): return self.part.area()
+            def hook(self): return self.late()
+        def make(): return Kept(Square())
+        def outer():
+            def inner(): pass
+            table = {"a": inner, "b": make}
+            return table
+        """,
+    "uses.py": """
+        from made import make, outer, Kept
+        def apply(task): return task()
+        def work():
+            kept = make()
+            kept.use()
+            apply(make)
+            outer()["a"]()
+            for step in kept: step()
+            kept = Kept(3)
+            kept.use()
+        """,
     "x.c": '#include "y.h"\nint main(void) { return dial(); }\n',
     "y.h": "int dial(void);\n",
     "y.c": "int dial(void) { return 1; }\n",
@@ -48,6 +73,16 @@ VARIANTS: dict[str, list[str | None]] = {
     "b.ts": ["export function helper() {}\nfunction spare() {}\nexport { spare as other }\n", None],
     "n/b.go": ["package n\n\nfunc c() {}\n", None],
     "n/c.go": ["package n\n\nfunc b() {}\n"],
+    "made.py": [
+        "class Kept:\n    def use(self): pass\n    def __iter__(self): return self\ndef make(): return Kept()\ndef outer(): return {}\n",
+        "from other import Square\ndef make(): return Square()\nclass Kept(Square): pass\ndef outer(): return {'a': make}\n",
+        None,
+    ],
+    "late.py": ["from made import Kept\nclass Later(Kept):\n    def late(self): pass\n"],
+    "passing.py": [
+        "from uses import apply\nfrom other import g\napply(g)\n",
+        "from uses import apply as run\nfrom made import outer\nrun(outer)\n",
+    ],
     "y.h": ["int other(void);\n", None],
     "y.c": ["static int dial(void) { return 1; }\n", None],
     "z.c": ["int dial(void) { return 2; }\n"],
@@ -75,15 +110,19 @@ def test_the_order_of_files_plays_no_part(shuffler: random.Random) -> None:
 def test_incremental_and_full_builds_agree(changes: list[tuple[str, str | None]]) -> None:
     files = {file.path: file for file in facts(SOURCES)}
     edges = built(files)
+    index = DefinitionIndex(files.values())
     for path, source in changes:
         former = files.pop(path, None)
         present = facts({path: source})[0] if source is not None else None
+        if former is not None:
+            index.remove(path)
         if present is not None:
             files[path] = present
-        index = DefinitionIndex(files.values())
+            index.add(present)
         affected = affected_names([former] if former else [], [present] if present else [], index)
         kept = {name: found for name, found in edges.items() if name in files}
         again = {name: resolve_file(file, index) for name, file in files.items() if name == path or must_resolve(file, affected)}
+        assert {module.path for module in stale_modules(index, affected)} <= again.keys()
         edges = kept | again
         assert edges == built(files)
 

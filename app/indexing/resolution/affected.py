@@ -4,7 +4,7 @@ The contract: after a run that changed, added or removed files, a file's edges a
 
 - it changed itself, or
 - ``must_resolve`` says so: a name in ``Affected.names`` is one of its symbols, references, links of a receiver, imported names or
-  parts of an imported module, or a part of an imported module is in ``Affected.modules``.
+  parts of an imported module, or a part of an imported module is in ``Affected.modules``; or its values depend on one (``carried.py``).
 
 Names, not symbols, are compared: that asks for a file too many now and then, and never for one too few. One exception: which of Go's
 import paths are the repository's own is voted on by all of its imports; when the vote turns, a full build is due.
@@ -18,10 +18,12 @@ from dataclasses import dataclass
 
 from app.domain.code import Import, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
-from app.indexing.resolution.families import GO, JAVA, JAVASCRIPT, Family, family_of
-from app.indexing.resolution.index import Definition, DefinitionIndex, Module, is_local
+from app.indexing.resolution.carried import binding_words, carried_by, changed_bindings, signature_words, words_of
+from app.indexing.resolution.families import FAMILIES, GO, JAVA, JAVASCRIPT, Family, family_of
+from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.signatures import return_type
 
+_OPERATORS = frozenset({"__call__", "__enter__", "__iter__", "__next__", *(f.constructor for f in FAMILIES.values())})
 _WORD = re.compile(r"[^\W\d]\w*")
 _FOLDER_FILES = frozenset({"__init__", "index", "mod"})
 _RUST_TREE = frozenset({"lib.rs", "main.rs", "mod.rs"})
@@ -49,6 +51,7 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
         was, now = before.get(path), after.get(path)
         names |= _changed_symbols(was, now)
         names |= _changed_bases(was, now, index)
+        names |= changed_bindings(was, now)
         for imported in _changed_imports(was, now):
             names |= {name for name in (imported.local, imported.name) if name and name != "*"}
             if imported.name in (None, "*"):
@@ -59,43 +62,65 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
             modules |= _module_names(path, family, index)
             opened += _rivals(path, family, index)
     names |= _top_names(opened, index)
-    return _closed(names, modules, index)
+    return _closed(names, modules, index) if names or modules else Affected()
 
 
 def must_resolve(file: FileFacts, affected: Affected) -> bool:
     """Whether an unchanged file's edges may differ from those it has."""
-    names, modules = affected.names, affected.modules
-    if any(symbol.name in names for symbol in file.symbols):
+    names = affected.names
+    own = frozenset(symbol.name for symbol in file.symbols)
+    if _declares(own, file.imports, affected) or _is_given(own, words_of(file.bindings), affected):
         return True
-    for imported in file.imports:
-        parts = _parts(imported.module)
-        if imported.local in names or not names.isdisjoint(parts) or _brings_in(imported, names, modules):
-            return True
-        if modules and imported.module and not parts:  # "." and "..": any folder's file
-            return True
     return any(
         reference.name in names or (reference.receiver is not None and not names.isdisjoint(_WORD.findall(reference.receiver)))
         for reference in file.references
     )
 
 
+def stale_modules(index: DefinitionIndex, affected: Affected) -> list[Module]:
+    """The files that ``must_resolve`` names for their symbols and imports; those it names for references are the store's to find."""
+    return [
+        module
+        for module in index.modules.values()
+        if _declares(module.names, module.imports, affected) or _is_given(module.names, binding_words(module), affected)
+    ]
+
+
+def _is_given(defined: Set[str], words: Set[str], affected: Affected) -> bool:
+    """Whether a file's values may be others: a name in them is affected, or what is passed to one of its functions."""
+    return not affected.names.isdisjoint(words) or any(name.endswith("(") and name[:-1] in defined for name in affected.names)
+
+
+def _declares(defined: Set[str], imports: Sequence[Import], affected: Affected) -> bool:
+    names, modules = affected.names, affected.modules
+    if not names.isdisjoint(defined):
+        return True
+    for imported in imports:
+        parts = _parts(imported.module)
+        if imported.local in names or not names.isdisjoint(parts) or _brings_in(imported, names, modules):
+            return True
+        if modules and imported.module and not parts:  # "." and "..": any folder's file
+            return True
+    return False
+
+
 def _changed_symbols(was: FileFacts | None, now: FileFacts | None) -> set[str]:
     """Names of definitions that are new, gone or declared otherwise. A changed namespace changes all in it."""
     former, present = _declarations(was), _declarations(now)
     changed = {name for _, name, *_ in former ^ present}
+    changed |= {owner for _, name, _, _, _, owner in former ^ present if owner and name in _OPERATORS}
     if any(kind is SymbolKind.NAMESPACE for _, _, kind, *_ in former ^ present):
         changed = {name for _, name, *_ in former | present}
     return changed | {part for name in changed if not name.isidentifier() for part in _WORD.findall(name)}
 
 
-def _declarations(file: FileFacts | None) -> set[tuple[int, str, SymbolKind, bool, str]]:
+def _declarations(file: FileFacts | None) -> set[tuple[int, str, SymbolKind, bool, str, str]]:
+    """Symbols but a function's own variables: what is defined inside of a function can be handed out."""
     if file is None:
         return set()
-    family = family_of(file.language)
     return {
-        (identifier, symbol.name, symbol.kind, symbol.exported, symbol.signature)
-        for ordinal, (identifier, symbol) in enumerate(zip(file.symbol_ids, file.symbols, strict=True))
-        if not is_local(family, file.symbols, ordinal)
+        (identifier, symbol.name, symbol.kind, symbol.exported, symbol.signature, symbol.qualified.rpartition(".")[0].rpartition(".")[2])
+        for identifier, symbol in zip(file.symbol_ids, file.symbols, strict=True)
     }
 
 
@@ -192,7 +217,12 @@ def _closed(names: set[str], modules: set[str], index: DefinitionIndex) -> Affec
     """Follow aliases, base lists and declared types until nothing is added: each passes a change on under another name."""
     names = set(names)
     bound = [(i, i.local) for module in index.modules.values() for i in module.imports if i.local]
-    declared = [(d.name, words) for module in index.modules.values() for d in module.definitions if (words := _declared_words(d))]
+    declared = [
+        pair
+        for module in index.modules.values()
+        for pairs in (_declared_by(module), carried_by(module), signature_words(module))
+        for pair in pairs
+    ]
     heirs = [
         (module.definitions[ordinal].name, {reference.name for reference in references})
         for module in index.modules.values()
@@ -204,9 +234,16 @@ def _closed(names: set[str], modules: set[str], index: DefinitionIndex) -> Affec
         names.update(local for imported, local in bound if local not in names and _brings_in(imported, names, modules))
         for name, bases in heirs:
             if not names.isdisjoint(bases):
-                names |= _inherited(bases | {name}, index)
+                names |= _inherited(bases | {name}, index) | {name}
         names.update(name for name, words in declared if not names.isdisjoint(words))
     return Affected(frozenset(names), frozenset(modules))
+
+
+def _declared_by(module: Module) -> Sequence[tuple[str, frozenset[str]]]:
+    """The names of a file's definitions with their declared words, read once: they are asked for at every change."""
+    if module.declared is None:
+        module.declared = [(d.name, words) for d in module.definitions if (words := _declared_words(d))]
+    return module.declared
 
 
 def _declared_words(definition: Definition) -> frozenset[str]:

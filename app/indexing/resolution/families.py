@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from app.domain.code import SymbolKind
@@ -25,6 +25,7 @@ class Openness(Enum):
 
 
 _EVERY_TYPE = frozenset(kind for kind in SymbolKind if kind.is_type)
+_NAMED_TYPE = _EVERY_TYPE - {SymbolKind.IMPL}
 _LINKED = _EVERY_TYPE | {SymbolKind.FUNCTION, SymbolKind.MACRO, SymbolKind.CONSTANT, SymbolKind.VARIABLE, SymbolKind.ENUM_MEMBER}
 
 
@@ -34,7 +35,8 @@ class Family:
 
     ``bare_members``: a bare name in a method can be a member of the class. ``global_kinds``: kinds of definitions that are visible
     everywhere by their bare name, so that a unique one is likely meant. ``self_names`` stand for the own instance, ``self_types``
-    for the own type, ``super_names`` for the base.
+    for the own type, ``super_names`` for the base. ``constructor`` is the name of the method that runs when a
+    type is instantiated. ``own_words`` are all words for the own instance, the own type and what is above it.
     """
 
     name: str
@@ -45,10 +47,16 @@ class Family:
     self_names: frozenset[str] = frozenset({"this"})
     self_types: frozenset[str] = frozenset()
     super_names: frozenset[str] = frozenset({"super"})
+    constructor: str = ""
+    full_paths: bool = False
+    own_words: frozenset[str] = field(init=False, default=frozenset())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "own_words", self.self_names | self.self_types | self.super_names)
 
 
-PYTHON = Family("python", self_names=frozenset({"self"}), self_types=frozenset({"cls"}))
-JAVASCRIPT = Family("javascript")
+PYTHON = Family("python", self_names=frozenset({"self"}), self_types=frozenset({"cls"}), constructor="__init__")
+JAVASCRIPT = Family("javascript", constructor="constructor")
 GO = Family("go", Package.DIRECTORY, Openness.DIRECTORY, self_names=frozenset(), super_names=frozenset())
 JAVA = Family("java", Package.DIRECTORY, bare_members=True)
 CSHARP = Family("csharp", Package.NAMESPACE, Openness.ANYWHERE, bare_members=True, super_names=frozenset({"base"}))
@@ -58,6 +66,7 @@ PHP = Family(
     self_names=frozenset({"$this", "this"}),
     self_types=frozenset({"self", "static"}),
     super_names=frozenset({"parent"}),
+    constructor="__construct",
 )
 RUST = Family(
     "rust",
@@ -68,7 +77,46 @@ RUST = Family(
     super_names=frozenset(),
 )
 C = Family("c", openness=Openness.ANYWHERE, bare_members=True, global_kinds=_LINKED, super_names=frozenset())
-RUBY = Family("ruby", openness=Openness.ANYWHERE, bare_members=True, global_kinds=_EVERY_TYPE, self_names=frozenset({"self"}))
+RUBY = Family(
+    "ruby",
+    openness=Openness.ANYWHERE,
+    bare_members=True,
+    global_kinds=_EVERY_TYPE,
+    self_names=frozenset({"self"}),
+    constructor="initialize",
+)
+KOTLIN = Family("kotlin", Package.NAMESPACE, bare_members=True, constructor="constructor", full_paths=True)
+SCALA = Family("scala", Package.NAMESPACE, bare_members=True, full_paths=True)
+SWIFT = Family(
+    "swift",
+    openness=Openness.ANYWHERE,
+    bare_members=True,
+    global_kinds=_NAMED_TYPE | {SymbolKind.FUNCTION, SymbolKind.VARIABLE},
+    self_names=frozenset({"self"}),
+    self_types=frozenset({"Self"}),
+    constructor="init",
+)
+LUA = Family("lua", global_kinds=frozenset({SymbolKind.FUNCTION}), self_names=frozenset({"self"}), super_names=frozenset())
+BASH = Family(
+    "bash",
+    global_kinds=frozenset({SymbolKind.FUNCTION, SymbolKind.VARIABLE, SymbolKind.CONSTANT}),
+    self_names=frozenset(),
+    super_names=frozenset(),
+)
+HASKELL = Family("haskell", self_names=frozenset(), super_names=frozenset())
+ELIXIR = Family(
+    "elixir",
+    bare_members=True,
+    global_kinds=frozenset({SymbolKind.MODULE, SymbolKind.INTERFACE}),
+    self_names=frozenset(),
+    self_types=frozenset({"__MODULE__"}),
+    super_names=frozenset(),
+    full_paths=True,
+)
+ZIG = Family("zig", self_names=frozenset({"self"}), self_types=frozenset({"Self"}), super_names=frozenset())
+
+NAMESPACED = (CSHARP, PHP, C, KOTLIN, SCALA, HASKELL)
+"""Families whose names have a namespace before them."""
 
 FAMILIES: dict[str, Family] = {
     "python": PYTHON,
@@ -83,6 +131,14 @@ FAMILIES: dict[str, Family] = {
     "c": C,
     "cpp": C,
     "ruby": RUBY,
+    "kotlin": KOTLIN,
+    "scala": SCALA,
+    "swift": SWIFT,
+    "lua": LUA,
+    "bash": BASH,
+    "haskell": HASKELL,
+    "elixir": ELIXIR,
+    "zig": ZIG,
 }
 
 

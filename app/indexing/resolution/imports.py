@@ -15,6 +15,17 @@ TypeMember = Callable[[Definition, str], Meaning | None]
 _Seen = frozenset[tuple[str, str]]
 
 
+def library(imported: Import) -> Meaning:
+    """What an import from outside of the repository names; what a relative path names is of no library."""
+    module = imported.module.strip("<>\"'").removeprefix("node:")
+    if not module or module.startswith("."):
+        return EXTERNAL
+    name = module.replace("::", ".").replace("\\", ".").strip(".")
+    if imported.name not in (None, "*", "default", "self"):
+        name = f"{name}.{imported.name}"
+    return Meaning(opaque=True, certain=False, external=name)
+
+
 class ImportedNames:
     """Imports of all files, resolved on demand and remembered."""
 
@@ -31,7 +42,7 @@ class ImportedNames:
         found: Meaning | None = None
         for imported in module.bindings.get(name, ()):
             meaning = self.target(module, imported, seen)
-            if meaning is not EXTERNAL:
+            if not meaning.is_external:
                 return meaning
             found = meaning
         return found
@@ -52,7 +63,7 @@ class ImportedNames:
             return (self.exported(module, imported.name, seen) if imported.name else None) or OPAQUE
         located = self.locator.locate(module, imported.module)
         if not located:
-            return self._in_bare_folder(module, imported) or self._dotted.target(module, imported, seen) or EXTERNAL
+            return self._in_bare_folder(module, imported) or self._dotted.target(module, imported, seen) or library(imported)
         name = imported.name
         if name is None or name == "*":
             return self._whole(located, seen)
@@ -81,7 +92,7 @@ class ImportedNames:
         found = meaning_of(module.by_local.get(name, ()))
         if found is None:
             found = self.bound(module, name, within) or self.starred(module, name, within)
-        if found is None or found is EXTERNAL:
+        if found is None or found.is_external:
             below = self.locator.submodule(module, name)
             found = Meaning(modules=tuple(below)) if below else found
         if not seen:  # inside of a cycle an answer can depend on where the walk began

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from app.domain.code import Import, Reference, ReferenceKind, Symbol, SymbolKind
+from app.domain.code import Binding, Import, Reference, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
 from app.indexing.resolution.families import JAVASCRIPT, PYTHON, Family, family_of
+
+Derived = TypeVar("Derived")
+Item = TypeVar("Item")
 
 _MEMBERS = frozenset({SymbolKind.METHOD, SymbolKind.FUNCTION, SymbolKind.PROPERTY, SymbolKind.FIELD, SymbolKind.CONSTRUCTOR})
 
@@ -34,6 +38,7 @@ class Definition:
     line: int
     is_type: bool
     is_callable: bool
+    is_local: bool
 
     @property
     def full(self) -> str:
@@ -52,7 +57,7 @@ class Definition:
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """One file: its definitions in order, by local name, and what it brings in."""
+    """One file: its definitions in order, by local name, and what it brings in. ``names`` are those of its symbols as written."""
 
     id: int
     path: str
@@ -60,6 +65,7 @@ class Module:
     stem: str
     family: Family
     imports: Sequence[Import]
+    names: frozenset[str]
     definitions: list[Definition] = field(default_factory=list)
     by_local: dict[str, list[Definition]] = field(default_factory=dict)
     bindings: dict[str, list[Import]] = field(default_factory=dict)
@@ -67,24 +73,29 @@ class Module:
     packages: dict[str, list[Import]] = field(default_factory=dict)
     bases: dict[int, list[Reference]] = field(default_factory=dict)
     namespace: str = ""
+    assigned: Sequence[Binding] = ()
+    declared: Sequence[tuple[str, frozenset[str]]] | None = None
+    carried: Sequence[tuple[str, frozenset[str]]] | None = None
+    words: frozenset[str] | None = None
 
 
 class DefinitionIndex:
-    """Name → definitions of a repository. Add every file, then resolve; the order of adding plays no part.
+    """Name → definitions of a repository. The order in which files are added plays no part.
 
-    Costs about 1 kB per symbol. Keep it for one build: what ``Names`` derives from it is remembered along with it.
+    Costs about 1 kB per symbol.
     """
 
     def __init__(self, files: Iterable[FileFacts] = ()) -> None:
         self.modules: dict[str, Module] = {}
-        self._by_name: dict[tuple[str, str], list[Definition]] = defaultdict(list)
-        self._by_full: dict[tuple[str, str], list[Definition]] = defaultdict(list)
-        self._by_directory: dict[tuple[str, str], list[Module]] = defaultdict(list)
-        self._by_stem: dict[tuple[str, str], list[Module]] = defaultdict(list)
-        self._by_namespace: dict[tuple[str, str], list[Module]] = defaultdict(list)
-        self._namespaces: set[tuple[str, str]] = set()
-        self._shown: dict[str, set[str]] = defaultdict(set)
+        self._by_name: dict[tuple[str, str], list[Definition]] = {}
+        self._by_full: dict[tuple[str, str], list[Definition]] = {}
+        self._by_directory: dict[tuple[str, str], list[Module]] = {}
+        self._by_stem: dict[tuple[str, str], list[Module]] = {}
+        self._by_namespace: dict[tuple[str, str], list[Module]] = {}
+        self._namespaces: Counter[tuple[str, str]] = Counter()
+        self._shown: dict[str, Counter[str]] = defaultdict(Counter)
         self._members: dict[str, set[str]] | None = None
+        self._derived: Any = None
         self._sorted = True
         for file in files:
             self.add(file)
@@ -92,29 +103,71 @@ class DefinitionIndex:
     def add(self, file: FileFacts) -> None:
         """Take in a file's symbols, imports and base lists; references of other kinds are not kept."""
         module = _module(file)
-        family = module.family.name
         self.modules[module.path] = module
-        self._by_directory[family, module.directory].append(module)
-        self._by_stem[family, module.stem].append(module)
-        namespaces = {definition.namespace for definition in module.definitions} | {module.namespace}
-        for namespace in namespaces - {""}:
-            self._by_namespace[family, namespace].append(module)
-            self._namespaces.update((family, prefix) for prefix in _prefixes(namespace))
+        for table, key in self._places(module):
+            table.setdefault(key, []).append(module)
+        for names, name, definition in self._entries(module):
+            names.setdefault(name, []).append(definition)
+        self._count(module, 1)
+        self._sorted = False
+
+    def remove(self, path: str) -> None:
+        """Forget a file; the index is as if it had never been added."""
+        module = self.modules.pop(path)
+        for table, key in self._places(module):
+            _take_out(table, key, module)
+        for names, name, definition in self._entries(module):
+            _take_out(names, name, definition)
+        self._count(module, -1)
+
+    @property
+    def size(self) -> int:
+        """The number of symbols."""
+        return sum(len(module.definitions) for module in self.modules.values())
+
+    def derived(self, make: Callable[[DefinitionIndex], Derived]) -> Derived:
+        """What ``make`` derives from the index, remembered until the index changes."""
+        if self._derived is None:
+            self._derived = make(self)
+        found: Derived = self._derived
+        return found
+
+    def forget_derived(self) -> None:
+        """Free the memory of what was derived."""
+        self._derived = None
+
+    def _places(self, module: Module) -> Iterable[tuple[dict[tuple[str, str], list[Module]], tuple[str, str]]]:
+        family = module.family.name
+        yield self._by_directory, (family, module.directory)
+        yield self._by_stem, (family, module.stem)
+        for namespace in _namespaces(module):
+            yield self._by_namespace, (family, namespace)
+
+    def _entries(self, module: Module) -> Iterable[tuple[dict[tuple[str, str], list[Definition]], tuple[str, str], Definition]]:
+        family = module.family.name
+        for definition in module.definitions:
+            if definition.kind is not SymbolKind.NAMESPACE and not definition.is_local:
+                yield self._by_name, (family, definition.name), definition
+                yield self._by_full, (family, definition.full), definition
+
+    def _count(self, module: Module, change: int) -> None:
+        """Count names and namespaces in or out; what is derived from them is out of date."""
+        family = module.family.name
         shown = self._shown[family]
         for definition in module.definitions:
-            if definition.kind is SymbolKind.NAMESPACE:
-                continue
-            shown.add(definition.name)
-            if is_local(module.family, file.symbols, definition.ordinal):
-                continue
-            self._by_name[family, definition.name].append(definition)
-            self._by_full[family, definition.full].append(definition)
-        self._sorted = False
+            if definition.kind is not SymbolKind.NAMESPACE:
+                shown[definition.name] += change
+                if not shown[definition.name]:
+                    del shown[definition.name]
+        for namespace in _namespaces(module):
+            for prefix in _prefixes(namespace):
+                self._namespaces[family, prefix] += change
         self._members = None
+        self._derived = None
 
     def names(self, family: Family) -> Set[str]:
         """All names that the family defines, those inside of functions too."""
-        return self._shown[family.name]
+        return self._shown[family.name].keys()
 
     def named(self, family: Family, name: str) -> Sequence[Definition]:
         """All definitions of a name but those inside of functions, in the order of path and position."""
@@ -140,7 +193,7 @@ class DefinitionIndex:
         return self._by_namespace.get((family.name, namespace), ())
 
     def is_namespace(self, family: Family, name: str) -> bool:
-        return (family.name, name) in self._namespaces
+        return self._namespaces[family.name, name] > 0
 
     def directories(self, family: Family) -> list[str]:
         return sorted(directory for name, directory in self._by_directory if name == family.name)
@@ -173,18 +226,6 @@ class DefinitionIndex:
         self._sorted = True
 
 
-def is_local(family: Family, symbols: Sequence[Symbol], ordinal: int) -> bool:
-    """Whether a symbol stands inside of a function, where other files cannot name it. JavaScript's are often handed out as members."""
-    if family is JAVASCRIPT:
-        return False
-    container = symbols[ordinal].container
-    while container is not None:
-        if symbols[container].kind.is_callable:
-            return True
-        container = symbols[container].container
-    return False
-
-
 def is_member(definition: Definition) -> bool:
     """Something that is reached through an instance or a type."""
     return "." in definition.local and definition.kind in _MEMBERS
@@ -195,7 +236,8 @@ def _module(file: FileFacts) -> Module:
     stem = filename.partition(".")[0]
     if stem in ("__init__", "mod") and directory:
         stem = directory.rpartition("/")[2]
-    module = Module(file.module_id, file.path, directory, stem, family_of(file.language), tuple(file.imports))
+    names = frozenset([symbol.name for symbol in file.symbols])
+    module = Module(file.module_id, file.path, directory, stem, family_of(file.language), tuple(file.imports), names)
     for imported in module.imports:
         if imported.name == "*":
             module.stars.append(imported)
@@ -204,6 +246,7 @@ def _module(file: FileFacts) -> Module:
             module.packages.setdefault(first, []).append(imported)
         if imported.local:
             module.bindings.setdefault(imported.local, []).append(imported)
+    module.assigned = tuple(file.bindings)
     _define(module, file)
     for reference in file.references:
         if reference.kind is ReferenceKind.INHERIT and reference.enclosing is not None:
@@ -241,6 +284,7 @@ def _define(module: Module, file: FileFacts) -> None:
             line=symbol.name_line,
             is_type=symbol.kind.is_type,
             is_callable=symbol.kind.is_callable,
+            is_local=module.family is not JAVASCRIPT and container is not None and (container.is_callable or container.is_local),
         )
         module.definitions.append(definition)
         if symbol.kind is SymbolKind.NAMESPACE:
@@ -254,6 +298,16 @@ def _encloses_any(file: FileFacts, ordinal: int) -> bool:
     """False for a namespace that is declared for the rest of the file (``namespace App;``, ``package app;``)."""
     following = file.symbols[ordinal + 1] if ordinal + 1 < len(file.symbols) else None
     return following is not None and following.container is not None and following.container >= ordinal
+
+
+def _namespaces(module: Module) -> set[str]:
+    return {namespace for namespace in (module.namespace, *(d.namespace for d in module.definitions)) if namespace}
+
+
+def _take_out(table: dict[tuple[str, str], list[Item]], key: tuple[str, str], item: Item) -> None:
+    table[key].remove(item)
+    if not table[key]:
+        del table[key]
 
 
 def _prefixes(namespace: str) -> Iterable[str]:

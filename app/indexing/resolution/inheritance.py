@@ -11,6 +11,7 @@ from app.indexing.resolution.meaning import Meaning, meaning_of
 
 TypeNamed = Callable[[Module, Definition | None, str], Meaning | None]
 _MOST_ANCESTORS = 200
+_MOST_NAMESAKES = 50
 
 
 class Inheritance:
@@ -21,6 +22,7 @@ class Inheritance:
         self._type_named = type_named
         self._bases: dict[int, tuple[Definition, ...]] = {}
         self._lines: dict[int, tuple[Definition, ...]] = {}
+        self._below: dict[tuple[int, str], Sequence[Definition]] = {}
 
     def member(self, definition: Definition, name: str, *, above: bool = False) -> Meaning | None:
         """The first definition of a member along the line of descent; ``above`` leaves the type itself out."""
@@ -82,6 +84,19 @@ class Inheritance:
                 found += [t for t in meaning.types if t is not definition and t not in found] if meaning else []
         self._bases[definition.id] = tuple(found)
         return self._bases[definition.id]
+
+    def below(self, definition: Definition, name: str) -> Sequence[Definition]:
+        """The members of that name of the types that inherit from this one; none when the name is an everyday one."""
+        key = (definition.id, name)
+        found = self._below.get(key)
+        if found is None:
+            named = self._index.named(definition.module.family, name)
+            owners = [(member, self._owner(member)) for member in named] if len(named) <= _MOST_NAMESAKES else []
+            found = self._below[key] = [m for m, owner in owners if owner is not None and definition in self.line_of_descent(owner)[1:]]
+        return found
+
+    def _owner(self, member: Definition) -> Definition | None:
+        return member.container if member.container is not None and member.container.is_type else None
 
     def _parts_of(self, definition: Definition) -> Iterable[Definition]:
         """The pieces that can each name bases: ``impl`` blocks, partial classes."""

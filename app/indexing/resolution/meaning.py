@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
-from app.domain.code import SymbolKind
+from app.domain.code import Binding, SymbolKind
+from app.indexing.resolution.expressions import Expression
 from app.indexing.resolution.index import Definition, Module
 
 MOST_OVERLOADS = 8
+
+
+class Place(NamedTuple):
+    """Where an expression stands. ``line`` is 0 where the order of statements plays no part."""
+
+    module: Module
+    scope: Definition | None
+    line: int = 0
+
+
+class Container(NamedTuple):
+    """A collection, or with ``generator`` what a call of it yields. ``added``: items that are assigned after it was made."""
+
+    place: Place
+    items: Expression | None = None
+    generator: Definition | None = None
+    added: tuple[tuple[Expression, Binding, Place], ...] = ()
 
 
 @dataclass(slots=True, eq=False)  # not frozen: hundreds of thousands are made, and freezing doubles the price
@@ -19,7 +38,9 @@ class Meaning:
 
     ``instance``: an object of the types in ``definitions``; ``above``: seen through ``super``, the own type left out;
     ``certain``: found by scope and imports alone, without inferring a type or trusting that a name is unique;
-    ``opaque``: bound to something that cannot be seen, so that looking further out would find a namesake.
+    ``opaque``: bound to something that cannot be seen, so that looking further out would find a namesake;
+    ``container``: a collection of values; ``external``: the dotted name of something in a library;
+    ``alternatives``: it can be any of these, and everything else is empty; ``line``: where a variable of the file was read.
     """
 
     definitions: tuple[Definition, ...] = ()
@@ -29,6 +50,30 @@ class Meaning:
     above: bool = False
     certain: bool = True
     opaque: bool = False
+    container: Container | None = None
+    external: str = ""
+    alternatives: tuple[Meaning, ...] = ()
+    line: int = 0
+
+    @property
+    def is_external(self) -> bool:
+        """From outside of the repository; ``external`` is empty when it is not known from where."""
+        return self.opaque and not self.certain
+
+    def below(self, name: str) -> Meaning:
+        """A member of something out of sight."""
+        return Meaning(opaque=True, certain=self.certain, external=f"{self.external}.{name}") if self.external else self
+
+    @property
+    def each(self) -> tuple[Meaning, ...]:
+        """The alternatives, or itself when there are none."""
+        return self.alternatives or (self,)
+
+    @property
+    def identity(self) -> object:
+        """Equal for meanings that say the same."""
+        where = (self.container.place, self.container.items, self.container.generator) if self.container else None
+        return (tuple(d.id for d in self.definitions), self.modules[:1], self.namespace, self.instance, self.above, self.external, where)
 
     @property
     def types(self) -> tuple[Definition, ...]:
@@ -36,11 +81,37 @@ class Meaning:
 
     def weakened(self, certain: bool) -> Meaning:
         """The same, certain only if both are."""
-        return self if certain or not self.certain or self.opaque else replace(self, certain=False)
+        if certain or not self.certain or self.opaque:
+            return self
+        return Meaning(
+            self.definitions,
+            self.modules,
+            self.namespace,
+            self.instance,
+            self.above,
+            certain=False,
+            container=self.container,
+            alternatives=tuple(meaning.weakened(False) for meaning in self.alternatives),
+            line=self.line,
+        )
 
 
 OPAQUE = Meaning(opaque=True)  # a parameter without a type, a dynamic attribute
 EXTERNAL = Meaning(opaque=True, certain=False)  # imported from outside the repository
+
+
+def any_of(meanings: Iterable[Meaning | None]) -> Meaning:
+    """What can be any of these; OPAQUE when nothing is known of any, or when they are too many to say anything."""
+    found: dict[object, Meaning] = {}
+    for meaning in meanings:
+        for one in meaning.each if meaning is not None else ():
+            if not one.opaque or one.external:
+                found.setdefault(one.identity, one)
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if not found or len(found) > MOST_OVERLOADS:
+        return OPAQUE
+    return Meaning(alternatives=tuple(one.weakened(False) for one in found.values()), certain=False)
 
 
 def meaning_of(definitions: Sequence[Definition]) -> Meaning | None:
@@ -70,6 +141,7 @@ class Segment(NamedTuple):
 _LINK = re.compile(r"(?:\.|\?\.|!\.|->|::|\\)?([$@]{0,2}[^\W\d]\w*)[!?]?")
 
 
+@lru_cache(maxsize=1 << 16)
 def segments(text: str) -> tuple[Segment, ...] | None:
     """The links of a receiver; None when it is anything else (a literal, a subscript, an operator)."""
     if text.isidentifier():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from app.indexing.resolution.families import GO, JAVASCRIPT, PHP, PYTHON, RUBY, RUST, C
+from app.indexing.resolution.families import BASH, GO, JAVASCRIPT, LUA, PHP, PYTHON, RUBY, RUST, ZIG, C, Family
 from app.indexing.resolution.index import DefinitionIndex, Module
 
 _SCRIPT_ENDINGS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
+_VARIABLE_FOLDER = re.compile(r"^.*\$(?:\{[^}]*\}|\w+|\([^)]*\))/|^\./")
 _RUST_ROOTS = ("lib.rs", "main.rs")
 
 
@@ -41,7 +43,20 @@ class ModuleLocator:
             return self._ruby(importer, name)
         if importer.family is PHP and name.endswith((".php", ".inc")):
             return self._beside(importer.directory, name)
+        if importer.family is ZIG and name.endswith(".zig"):
+            return self._beside(importer.directory, name)
+        if importer.family is BASH:
+            return self._beside(importer.directory, name) or self._ending(BASH, _VARIABLE_FOLDER.sub("", name))
+        if importer.family is LUA:
+            path = name.replace(".", "/")
+            return self._ending(LUA, f"{path}.lua") or self._ending(LUA, f"{path}/init.lua")
         return ()
+
+    def _ending(self, family: Family, path: str) -> Sequence[Module]:
+        """The one file whose path ends with ``path``, when there is only one."""
+        stem = path.rpartition("/")[2].partition(".")[0]
+        matches = [m for m in self._index.with_stem(family, stem) if m.path == path or m.path.endswith("/" + path)]
+        return matches if len(matches) == 1 else ()
 
     def _beside(self, directory: str, name: str) -> Sequence[Module]:
         path = _joined(directory, name)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.domain.code import SymbolKind
-from app.indexing.resolution.families import CSHARP, PHP, PYTHON, RUBY, RUST, C, Package
+from app.indexing.resolution.expressions import Attribute, Call, Constant, Expression, Name, parse
+from app.indexing.resolution.families import CSHARP, NAMESPACED, PHP, PYTHON, RUBY, RUST, C, Package
+from app.indexing.resolution.flow import MOST_LINKS, Flow
 from app.indexing.resolution.imports import ImportedNames
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.inheritance import Inheritance
-from app.indexing.resolution.meaning import EXTERNAL, OPAQUE, Meaning, Segment, meaning_of, segments
-from app.indexing.resolution.signatures import parameters, return_type, value_type
+from app.indexing.resolution.meaning import EXTERNAL, OPAQUE, Meaning, Place, Segment, any_of, meaning_of, segments
+from app.indexing.resolution.signatures import named_type, parameters, return_type, value_type
 
 _DEEPEST = 12  # links of type inference: a field of a field of a call; also the end of definitions that refer to each other
 
@@ -22,48 +24,62 @@ class Names:
         self.index = index
         self.inheritance = Inheritance(index, self.type_named)
         self.imports = ImportedNames(index, self.inheritance.member)
+        self.flow = Flow(self)
         self._parameters: dict[int, dict[str, str | None]] = {}
+        self._modules: dict[tuple[int, str], Meaning | None] = {}
 
     # Bare names
 
-    def bare(self, module: Module, scope: Definition | None, name: str, *, is_type: bool = False) -> Meaning | None:
-        """The meaning of a name without receiver inside ``scope``; a type's name is not looked for among parameters."""
+    def bare(
+        self, module: Module, scope: Definition | None, name: str, *, is_type: bool = False, line: int = 0, depth: int = 0
+    ) -> Meaning | None:
+        """The meaning of a name without receiver inside ``scope``; a type's name is not looked for among parameters.
+
+        ``line`` tells which of a variable's values is meant there; 0: any of them.
+        """
         family = module.family
         innermost = scope
+        inside = False
         while scope is not None:
-            found = self._in_scope(module, scope, name, is_type, direct=scope is innermost)
+            found = self._in_scope(module, scope, name, is_type, direct=scope is innermost, line=0 if inside else line, depth=depth)
             if found is not None:
                 return found
+            inside = inside or scope.is_callable
             scope = scope.container
         if family.bare_members and innermost is not None:
             owner = self.own_type(module, innermost)
             found = self.member(Meaning((owner,)), name) if owner else None
             if found is not None and not found.opaque:
                 return found
-        return (
-            self._at_top(module, name)
-            or self.imports.bound(module, name)
-            or self.imports.starred(module, name)
-            or self._in_package(module, innermost, name)
-            or self._everywhere(module, name)
-        )
+        found = self._in_module(module, name)
+        if found is not None and line and not inside and name in self.flow.of(module).varying and found.definitions:
+            return Meaning(found.definitions, certain=found.certain, line=line)
+        found = found or self.flow.top(module, name, 0 if inside else line, depth)
+        return found or self._in_package(module, innermost, name) or self._everywhere(module, name)
 
-    def _in_scope(self, module: Module, scope: Definition, name: str, is_type: bool, *, direct: bool) -> Meaning | None:
+    def _in_scope(
+        self, module: Module, scope: Definition, name: str, is_type: bool, *, direct: bool, line: int, depth: int
+    ) -> Meaning | None:
         if scope.is_type:
             if module.family.bare_members:
                 found = self.member(Meaning((scope,)), name)
                 return found if found is not None and not found.opaque else None
             if not (direct and module.family is PYTHON):
                 return None
-        elif not is_type:
-            declared = self._parameters_of(scope)
-            if name in declared:
-                return self.object_of_type(module, scope.container, declared[name])
+        elif not is_type and scope.is_callable:
+            held = self.flow.local(scope, name, line, depth)
+            if held is not None:
+                return held
         nested = module.by_local.get(f"{scope.local}.{name}")
         return meaning_of([d for d in nested if d.container is scope]) if nested else None
 
-    def _at_top(self, module: Module, name: str) -> Meaning | None:
-        return meaning_of(module.by_local.get(name, ()))
+    def _in_module(self, module: Module, name: str) -> Meaning | None:
+        """What the file defines or imports under the name."""
+        key = (module.id, name)
+        if key not in self._modules:
+            top = meaning_of(module.by_local.get(name, ()))
+            self._modules[key] = top or self.imports.bound(module, name) or self.imports.starred(module, name)
+        return self._modules[key]
 
     def _in_package(self, module: Module, scope: Definition | None, name: str) -> Meaning | None:
         family = module.family
@@ -115,7 +131,13 @@ class Names:
     def member(self, meaning: Meaning, name: str, depth: int = 0) -> Meaning | None:
         """What ``.name`` of something means; OPAQUE when the thing is known to be out of sight, None when it has no such member."""
         if meaning.opaque:
-            return meaning
+            return meaning.below(name)
+        if meaning.alternatives:
+            found_any = any_of(self.member(one, name, depth) for one in meaning.alternatives)
+            return None if found_any.opaque else found_any.weakened(meaning.certain)
+        if meaning.container is not None:
+            item = self.flow.item(meaning, Constant(name), depth + 1)
+            return None if item.opaque else item
         for module in meaning.modules:
             found = self.imports.exported(module, name)
             if found is not None:
@@ -124,17 +146,34 @@ class Names:
             return self._in_namespace(meaning.namespace, name, meaning)
         for definition in meaning.definitions:
             if definition.is_type:
-                found = self.inheritance.member(definition, name, above=meaning.above)
+                found = self._of_type(definition, name, meaning, depth)
             else:
-                value = self.object_of(definition, depth)
+                value = self.object_of(definition, depth, meaning.line)
                 found = self.member(value, name, depth + 1) if value is not None and depth < _DEEPEST else None
             if found is not None:
                 return found.weakened(meaning.certain)
         return None
 
+    def _of_type(self, type_: Definition, name: str, meaning: Meaning, depth: int) -> Meaning | None:
+        """A member that is declared, else what the methods assign; of an own instance also what only the types below have."""
+        found = self.inheritance.member(type_, name, above=meaning.above)
+        if found is not None or depth > MOST_LINKS:
+            return found
+        given = self.flow.attribute(self.inheritance.line_of_descent(type_)[meaning.above :], name, depth)
+        if given is not None or not meaning.instance or meaning.above:
+            return given
+        below = any_of(Meaning((member,), certain=False) for member in self.inheritance.below(type_, name))
+        return None if below.opaque else below
+
+    def constructor(self, type_: Definition) -> Meaning | None:
+        """What runs when the type is instantiated, as far as it is in the repository."""
+        name = type_.module.family.constructor
+        found = self.inheritance.member(type_, name) if name else None
+        return found if found is not None and len(found.definitions) == 1 and found.definitions[0].is_callable else None
+
     def _in_namespace(self, namespace: str, name: str, meaning: Meaning) -> Meaning | None:
         full = f"{namespace}.{name}"
-        for family in (CSHARP, PHP, C):
+        for family in NAMESPACED:
             found = meaning_of(self.index.qualified(family, full))
             if found is not None:
                 return found.weakened(meaning.certain)
@@ -185,12 +224,28 @@ class Names:
             owner = self.own_type(module, scope)
             return Meaning((owner,), instance=True, certain=False) if owner else OPAQUE
         found = self._named(module, scope, written, depth)
-        if found is None or found is EXTERNAL:
-            return EXTERNAL
+        if found is None or found.is_external:
+            return EXTERNAL if found is None else found.weakened(False)
         return Meaning(found.types, instance=True, certain=False) if found.types else OPAQUE
 
-    def object_of(self, definition: Definition, depth: int = 0) -> Meaning | None:
-        """What a variable, field or property holds, by its declaration or the constructor it is given."""
+    def object_of(self, definition: Definition, depth: int = 0, line: int = 0) -> Meaning | None:
+        """What a variable, field or property holds, by its declaration, the constructor it is given or what is assigned to it."""
+        declared = self._held(definition, depth)
+        if (declared is None or (declared.opaque and not declared.external)) and depth < MOST_LINKS:
+            return self._assigned(definition, depth, line) or declared
+        return declared
+
+    def _assigned(self, definition: Definition, depth: int, line: int) -> Meaning | None:
+        module, container = definition.module, definition.container
+        if definition.is_callable:
+            return self.flow.returned(definition, depth + 1) if definition.kind is SymbolKind.PROPERTY else None
+        if container is None:
+            return self.flow.top(module, definition.name, line, depth)
+        if container.is_type:
+            return self.flow.attribute((container,), definition.name, depth)
+        return None
+
+    def _held(self, definition: Definition, depth: int) -> Meaning | None:
         module, scope = definition.module, definition.container
         if depth > _DEEPEST:
             return None
@@ -211,27 +266,47 @@ class Names:
         made = self.expression(definition.module, definition.container, f"{written}()", depth + 1)
         return made.weakened(False) if made is not None else None
 
-    def called(self, meaning: Meaning, depth: int = 0) -> Meaning:
-        """What a call gives: an object of a type, or of the type that a function declares to return."""
+    def called(self, meaning: Meaning, depth: int = 0, site: tuple[Place, Call] | None = None) -> Meaning:
+        """What a call gives: an object of a type, or of the type that a function declares to return, or what it is seen to return."""
         if meaning.opaque:
             return meaning
+        if meaning.alternatives:
+            return any_of(self.called(one, depth, site) for one in meaning.alternatives)
         for definition in meaning.definitions:
-            if definition.is_type and not meaning.instance:
+            if meaning.instance:
+                operator = self.inheritance.member(definition, "__call__") if meaning.instance else None
+                return self.called(operator, depth + 1, site) if operator is not None and depth < MOST_LINKS else OPAQUE
+            if definition.is_type:
                 return Meaning((definition,), instance=True, certain=meaning.certain)
             if definition.kind is SymbolKind.CONSTRUCTOR or definition.name == "new":
                 owner = self.own_type(definition.module, definition)
                 return Meaning((owner,), instance=True, certain=False) if owner else OPAQUE
             if definition.is_callable:
-                written = return_type(definition.signature, definition.name, definition.module.family)
-                return self.object_of_type(definition.module, definition, written, depth + 1)
+                return self._result(definition, depth, site, certain=meaning.certain)
+            if depth < MOST_LINKS:
+                value = self.object_of(definition, depth + 1, meaning.line)
+                return self.called(value, depth + 1, site) if value is not None else OPAQUE
         return OPAQUE
 
-    def expression(self, module: Module, scope: Definition | None, text: str, depth: int = 0) -> Meaning | None:
+    def _result(self, function: Definition, depth: int, site: tuple[Place, Call] | None, *, certain: bool) -> Meaning:
+        written = return_type(function.signature, function.name, function.module.family)
+        declared = self.object_of_type(function.module, function, written, depth + 1)
+        if declared is not OPAQUE:
+            return declared
+        wrapped = self.flow.decorated(function, depth) if certain else None
+        for one in wrapped.each if wrapped is not None else ():
+            if one.definitions and function not in one.definitions and one.definitions[0].is_callable and depth < MOST_LINKS:
+                return self.called(one, depth + 1, site)
+        return self.flow.returned(function, depth + 1, site)
+
+    def expression(self, module: Module, scope: Definition | None, text: str, depth: int = 0, line: int = 0) -> Meaning | None:
         """What a receiver's text means; None when nothing is known of it, OPAQUE when it is known to lead out of sight."""
-        links = segments(text)
-        if links is None or depth > _DEEPEST:
+        if depth > _DEEPEST:
             return None
-        found, used = self._start(module, scope, links)
+        links = segments(text)
+        if links is None:
+            return self.flow.value(Place(module, scope, line), parse(text), depth)
+        found, used = self._start(module, scope, links, line=line, depth=depth)
         if found is None:  # what is called, or named like a type, is no variable: it is defined outside of the repository
             return EXTERNAL if links[0].called or links[0].name[0].isupper() else None
         if links[used - 1].called and not found.above:
@@ -246,13 +321,33 @@ class Names:
                 break
         return found
 
+    def word(self, place: Place, name: str, depth: int = 0) -> Meaning | None:
+        """The meaning of one name: the own instance or type, or a bare name. What is named like a type must be a library's if unknown."""
+        found = self._start(place.module, place.scope, (Segment(name, False),), line=place.line, depth=depth)[0]
+        return EXTERNAL if found is None and name[:1].isupper() else found
+
+    def dotted_package(self, place: Place, expression: Expression) -> Meaning | None:
+        """``a.b.c`` where that is an imported module."""
+        names: list[str] = []
+        while isinstance(expression, Attribute):
+            names.insert(0, expression.name)
+            expression = expression.owner
+        if not isinstance(expression, Name) or expression.name not in place.module.packages:
+            return None
+        names.insert(0, expression.name)
+        found = self.imports.package(place.module, names)
+        return found[0] if found is not None and found[1] == len(names) else None
+
+    def type_written(self, text: str) -> str | None:
+        """The one named type in a declaration."""
+        return named_type(text)
+
     def _start(
-        self, module: Module, scope: Definition | None, links: Sequence[Segment], *, is_type: bool = False
+        self, module: Module, scope: Definition | None, links: Sequence[Segment], *, is_type: bool = False, line: int = 0, depth: int = 0
     ) -> tuple[Meaning | None, int]:
         """The meaning of the first names of a chain, and how many they are."""
         family, first = module.family, links[0].name
-        words = family.self_names | family.self_types | family.super_names
-        if first in words:
+        if first in family.own_words:
             owner = self.own_type(module, scope)
             if owner is None:
                 return OPAQUE, 1
@@ -261,11 +356,17 @@ class Names:
         if family is RUST and first in ("crate", "super"):
             return self.imports.path(module, names), len(links)
         package = self.imports.package(module, names)
-        if package is not None and not (scope is not None and first in self._parameters_of(scope)):
+        if package is not None and not (scope is not None and first in scope.signature and first in self.parameters_of(scope)):
             return package
-        return self.bare(module, scope, first.lstrip("@$"), is_type=is_type), 1
+        found = self.bare(module, scope, first.lstrip("@$"), is_type=is_type, line=line, depth=depth)
+        if found is None and family.full_paths:
+            for count in range(len(names), 1, -1):
+                if (named := self.imports.path(module, names[:count])) is not None:
+                    return named, count
+        return found, 1
 
-    def _parameters_of(self, scope: Definition) -> dict[str, str | None]:
+    def parameters_of(self, scope: Definition) -> dict[str, str | None]:
+        """Parameter name → declared type, in order."""
         known = self._parameters.get(scope.id)
         if known is None:
             known = parameters(scope.signature, scope.name, scope.module.family)

@@ -34,6 +34,18 @@ def parameters(signature: str, name: str, family: Family) -> dict[str, str | Non
     return found
 
 
+def defaults(signature: str, name: str, family: Family) -> dict[str, str]:
+    """Parameter name → the text of its default value."""
+    found: dict[str, str] = {}
+    for group in _parameter_groups(signature, name, family):
+        for part in _split(group, ","):
+            before, *after = _split(part, "=")
+            names = _NAME.findall(before.partition(":")[0])
+            if names and after:
+                found[names[-1]] = after[0].strip()
+    return found
+
+
 def value_type(signature: str, name: str, family: Family) -> tuple[str, bool] | None:
     """What a variable, constant or field holds: (type or called name, whether it is a call's name rather than a type)."""
     declared = _annotated(signature, name, family)
@@ -137,6 +149,10 @@ def _parameter_groups(signature: str, name: str, family: Family) -> Iterator[str
         yield signature[6 : _closing(signature, 5)]
     if start >= 0:
         yield signature[start + 1 : _closing(signature, start)]
+    elif family is PYTHON:
+        after = signature.partition("lambda")
+        if after[1]:
+            yield after[2].strip().rstrip(":")
     elif family is JAVASCRIPT:
         lone = re.search(r"=\s*(?:async\s+)?([^\W\d]\w*)\s*=>", signature)
         if lone:

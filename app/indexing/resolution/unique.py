@@ -48,8 +48,8 @@ def unique_member(index: DefinitionIndex, module: Module, name: str, receiver: s
     Signs: a name of several words; a receiver named like the type (``blueprint`` for ``Blueprint``). A test's method is never meant
     from outside of tests.
     """
-    words = [word.lower() for word in _HUMP.split(name) if word]
-    if not words or "_".join(words).rstrip("?!") in EVERYDAY or (name.startswith("__") and name.endswith("__")):
+    words = _telling_words(name)
+    if not words:
         return None
     named = [d for d in index.named(module.family, name) if d.kind is not SymbolKind.VARIABLE or d.container is None]
     if not named or not is_member(named[0]):
@@ -57,14 +57,23 @@ def unique_member(index: DefinitionIndex, module: Module, name: str, receiver: s
     first = named[0]
     if any(d.module is not first.module or d.local != first.local for d in named[1:]):
         return None
-    if _is_test(first.module.path) and not _is_test(module.path):
+    if is_test(first.module.path) and not is_test(module.path):
         return None
-    several = len(words) > 1 and len(name) >= 8
+    several = words > 1 and len(name) >= 8
     return first if several or _resembles(receiver, first.owner) else None
 
 
 @lru_cache(maxsize=100_000)
-def _is_test(path: str) -> bool:
+def _telling_words(name: str) -> int:
+    """How many words a name consists of; none for everyday names and for what the language itself calls."""
+    words = [word.lower() for word in _HUMP.split(name) if word]
+    everyday = "_".join(words).rstrip("?!") in EVERYDAY or (name.startswith("__") and name.endswith("__"))
+    return 0 if everyday else len(words)
+
+
+@lru_cache(maxsize=100_000)
+def is_test(path: str) -> bool:
+    """Whether a file is a test or an example."""
     return path_class(path) in (PathClass.TEST, PathClass.EXAMPLE)
 
 

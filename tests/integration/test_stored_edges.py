@@ -1,0 +1,58 @@
+"""Edges that depend on what other files give and hold are the same after an incremental run as after a full one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.storage.engine import open_connection
+from app.worker import Worker
+from tests.integration.conftest import Bench, write_tree
+
+pytestmark = pytest.mark.anyio
+
+BEFORE = {
+    "made.py": "from kinds import Cup\ndef make():\n    return Cup()\n",
+    "kinds.py": "class Cup:\n    def fill(self): pass\nclass Pot:\n    def __init__(self): pass\n    def fill(self): pass\n",
+    "uses.py": "import requests\nfrom made import make\ndef work(task):\n    made = make()\n    made.fill()\n    task()\n"
+    "    requests.get('x')\n",
+    "passes.py": "from uses import work\nfrom made import make\nwork(make)\n",
+}
+AFTER = BEFORE | {
+    "made.py": "from kinds import Pot\n\n\ndef make():\n    return Pot()\n",
+    "passes.py": "from uses import work\nfrom kinds import Pot\nwork(Pot)\n",
+}
+
+EDGES = """
+    SELECT f.path, e.line, e.kind, e.class, COALESCE(s.qualified, x.name, '') AS target, e.reference
+    FROM repository r
+    JOIN branch b ON b.repository_id = r.id
+    JOIN edge e ON e.repository_id = r.id AND e.branch_id = b.branch_id AND e.from_gen <= b.current_gen AND e.to_gen > b.current_gen
+    JOIN file f ON f.repository_id = r.id AND f.file_id = e.file_id AND f.from_gen <= b.current_gen AND f.to_gen > b.current_gen
+    LEFT JOIN symbol s ON s.repository_id = r.id AND s.symbol_id = e.target
+        AND EXISTS (SELECT 1 FROM file t WHERE t.repository_id = r.id AND t.file_id = s.file_id AND t.to_gen > b.current_gen)
+    LEFT JOIN external x ON x.repository_id = r.id AND x.symbol_id = e.target
+    WHERE r.name = $1
+    ORDER BY 1, 2, 3, 4, 5, 6
+"""
+
+
+async def test_an_incremental_run_by_another_process_gives_the_edges_of_a_full_one(bench: Bench, tmp_path: Path, database_url: str) -> None:
+    tree = write_tree(tmp_path / "tree", BEFORE)
+    await bench.index(tree, "grown")
+    write_tree(tree, AFTER)
+    bench.worker = Worker(bench.backend)  # knows nothing of the run before
+    await bench.index(tree, "grown")
+    await bench.index(write_tree(tmp_path / "other", AFTER), "fresh")
+    connection = await open_connection(database_url)
+    try:
+        grown = [tuple(row) for row in await connection.fetch(EDGES, "grown")]
+        fresh = [tuple(row) for row in await connection.fetch(EDGES, "fresh")]
+    finally:
+        await connection.close()
+    assert grown == fresh
+    seen = {row[:5] for row in grown}
+    assert ("uses.py", 5, "calls", "likely", "Pot.fill") in seen
+    assert ("uses.py", 6, "instantiates", "likely", "Pot") in seen
+    assert ("uses.py", 7, "calls", "exact", "requests.get") in seen
