@@ -7,21 +7,19 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app import __version__
-from app.config import Settings, load_settings
+from app.cli.opened import settings_of, with_service
+from app.cli.symbol_commands import symbol_commands
 from app.domain.query import Dedupe, Filters, Modality, Preset, SearchRequest
 
 if TYPE_CHECKING:
     from app.cli.service import LocalService
-
-T = TypeVar("T")
 
 cli = typer.Typer(
     name="fourfold",
@@ -69,7 +67,7 @@ def serve(
 
     if index_path is not None and sys.stderr.isatty():  # log lines would tear the progress bar
         os.environ.setdefault("FOURFOLD_LOG_LEVEL", "warning")
-    settings = _settings(logs=True, host=host, port=port)
+    settings = settings_of(logs=True, host=host, port=port)
     typer.echo(f"Fourfold {__version__}: four ways to find code", err=True)
     with shared_metrics():
         from app import bootstrap
@@ -93,7 +91,7 @@ def worker(
     child: Annotated[int | None, typer.Option("--child", hidden=True, help="The process to end with.")] = None,
 ) -> None:
     """Run one worker: it takes index jobs from the queue until Ctrl-C."""
-    settings = _settings(logs=True)
+    settings = settings_of(logs=True)
     if child is not None:
         from app.worker_process import die_with_parent
 
@@ -114,7 +112,7 @@ def migrate() -> None:
     """Bring the database to this version's schema."""
     from app import bootstrap
 
-    asyncio.run(bootstrap.migrate(_settings()))
+    asyncio.run(bootstrap.migrate(settings_of()))
     typer.echo("The schema is up to date.")
 
 
@@ -141,7 +139,7 @@ def index(
         else:
             typer.echo(f"job {job.id} is {job.state}; a worker (fourfold serve, fourfold worker) runs it")
 
-    _with_service(run)
+    with_service(run)
 
 
 @cli.command()
@@ -175,7 +173,7 @@ def search(
         explain=explain,
     )
     # The model is loaded for this one question, which may take longer than a retriever of a running service may.
-    answer = _with_service(lambda service: service.search.search(replace(request, timeout_ms=service.settings.search.max_deadline_ms)))
+    answer = with_service(lambda service: service.search.search(replace(request, timeout_ms=service.settings.search.max_deadline_ms)))
     if as_json:
         typer.echo(render.answer(answer).model_dump_json(by_alias=True, indent=2))
         return
@@ -194,7 +192,7 @@ def classify(question: Question, preset: Annotated[Preset, typer.Option()] = Pre
     async def run(service: LocalService) -> Any:
         return service.search.classify(SearchRequest(question, preset=preset))
 
-    routing = _with_service(run)
+    routing = with_service(run)
     if as_json:
         typer.echo(render.classification(routing).model_dump_json(indent=2))
     else:
@@ -208,11 +206,14 @@ def repositories(as_json: AsJson = False) -> None:
     from app.http import render
     from app.http.schemas.repository import RepositoryList
 
-    stored = _with_service(lambda service: service.repositories.list())
+    stored = with_service(lambda service: service.repositories.list())
     if as_json:
         typer.echo(RepositoryList(repositories=[render.repository(entry) for entry in stored]).model_dump_json(indent=2))
     else:
         print_repositories(stored)
+
+
+cli.add_typer(symbol_commands)  # symbols, references, callers, callees, impact
 
 
 @cli.command()
@@ -246,26 +247,3 @@ def doctor(as_json: AsJson = False) -> None:
             typer.echo(f"{'ok  ' if item.ok else 'FAIL'} {item.name:12} {safe(item.detail)}")
     if not all(item.ok for item in findings):
         raise typer.Exit(1)
-
-
-def _settings(*, logs: bool = False, **changes: object) -> Settings:
-    """The environment's settings with what the command line says instead, and logging set up by them."""
-    from app.observability import logging
-
-    settings = load_settings()
-    settings = settings.model_copy(update={key: value for key, value in changes.items() if value is not None})
-    logging.configure(settings.log_level if logs else "warning", settings.log_format)
-    return settings
-
-
-def _with_service(work: Callable[[LocalService], Coroutine[Any, Any, T]]) -> T:
-    """Open the service in this process for one piece of work."""
-    from app import bootstrap
-
-    settings = _settings()
-
-    async def run() -> T:
-        async with bootstrap.service(settings) as service:
-            return await work(service)
-
-    return asyncio.run(run())

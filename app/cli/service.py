@@ -7,10 +7,10 @@ from typing import Protocol
 
 from app.config import Settings
 from app.domain.ranking import SymbolSummary
-from app.http.service import Service
+from app.http.service import Service, SymbolLookup
 
 
-class SymbolRanking(Protocol):
+class SymbolRanking(SymbolLookup, Protocol):
     async def most_central(self, repository: str, limit: int) -> Sequence[SymbolSummary]: ...
 
 

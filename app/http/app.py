@@ -15,7 +15,7 @@ from app.config import Settings
 from app.http import openapi, problems
 from app.http.admission import Admission
 from app.http.middleware import BodyLimit, HeadAsGet, RequestContext
-from app.http.routes import classify, jobs, operations, repositories, search
+from app.http.routes import classify, impact, jobs, operations, repositories, search, symbols
 from app.http.service import Service, ServiceFactory
 
 MAX_BODY_BYTES: Final = 1_000_000
@@ -48,7 +48,7 @@ def create_app(service_factory: ServiceFactory, settings: Settings) -> FastAPI:
     )
     app.state.settings = settings
     app.state.admission = Admission(settings.search.concurrency, settings.search.admission_ms)
-    routers = [module.router for module in (search, classify, repositories, jobs, operations)]
+    routers = [module.router for module in (search, classify, symbols, impact, repositories, jobs, operations)]
     app.state.routes = [route for router in routers for route in router.routes]
     for router in routers:
         app.include_router(router)

@@ -13,21 +13,30 @@ from pydantic import BaseModel
 
 from app import __version__
 from app.http.problems import MEDIA_TYPE, Problem
+from app.http.schemas.impact import ImpactBody, ImpactShape
 from app.http.schemas.repository import JobAccepted, JobList, JobShape, RepositoryBody, RepositoryList, RepositoryShape
 from app.http.schemas.search_answer import AnswerShape, ClassifyAnswer
 from app.http.schemas.search_request import ClassifyRequest, SearchBody
+from app.http.schemas.symbol import CalleesShape, CallersShape, ReferencesShape, SymbolAnswerShape, SymbolListShape
 
 _WITH_EXAMPLES: Final[tuple[type[BaseModel], ...]] = (
     AnswerShape,
+    CalleesShape,
+    CallersShape,
     ClassifyAnswer,
     ClassifyRequest,
+    ImpactBody,
+    ImpactShape,
     JobAccepted,
     JobList,
     JobShape,
+    ReferencesShape,
     RepositoryBody,
     RepositoryList,
     RepositoryShape,
     SearchBody,
+    SymbolAnswerShape,
+    SymbolListShape,
 )
 
 DESCRIPTION: Final = """\
@@ -39,7 +48,7 @@ Every answer carries an `X-Request-Id`, the caller's own when it sent one. Unkno
 
 _WHEN: Final = {
     400: ("malformed", "The body is not JSON, or the request cannot be read."),
-    404: ("not_found", "There is no such repository or job."),
+    404: ("not_found", "There is no such repository, job or symbol."),
     409: ("conflict", "The request contradicts what is stored."),
     410: ("cursor_expired", "The index that the cursor was made on is gone."),
     413: ("payload_too_large", "The body is too large."),
@@ -86,6 +95,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         license_info={"name": "MIT", "identifier": "MIT"},
         tags=[
             {"name": "search", "description": "Ask a question about code."},
+            {"name": "symbols", "description": "Definitions, their uses, and what a change reaches."},
             {"name": "repositories", "description": "What is indexed, and from where."},
             {"name": "jobs", "description": "Index runs."},
             {"name": "operations", "description": "Health and metrics."},

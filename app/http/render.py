@@ -27,7 +27,7 @@ def answer(found: SearchAnswer) -> shapes.AnswerShape:
         relevance=found.relevance,
         partial=found.partial,
         next_cursor=found.next_cursor,
-        index=_index(found.scope),
+        index=index(found.scope),
         coverage=_coverage(found.scope),
         absence=found.absence,
         warnings=[shapes.WarningShape(code=notice.code, message=notice.message) for notice in found.warnings],
@@ -64,6 +64,7 @@ def repository(stored: Repository) -> repositories.RepositoryShape:
             skipped=coverage.skipped,
             embeddings_pending=coverage.embeddings_pending,
             embeddings_failed=coverage.embeddings_failed,
+            embeddings_withheld=coverage.embeddings_withheld,
             by_outcome=dict(coverage.by_outcome),
             by_reason=dict(coverage.by_reason),
             by_language=dict(coverage.by_language),
@@ -114,6 +115,7 @@ def _run(run: ModalityRun) -> shapes.ModalityShape:
 
 def _result(result: SearchResult, kind: str) -> shapes.ResultShape:
     return shapes.ResultShape(
+        chunk_id=result.chunk_id,
         repository=result.repository,
         revision=result.revision,
         path=result.path,
@@ -161,7 +163,8 @@ def _evidence(entry: Evidence) -> shapes.EvidenceShape:
     )
 
 
-def _index(scope: Scope) -> list[shapes.IndexShape]:
+def index(scope: Scope) -> list[shapes.IndexShape]:
+    """The snapshots that an answer was read from."""
     return [
         shapes.IndexShape(
             repository=snapshot.repository,
@@ -182,6 +185,8 @@ def _coverage(scope: Scope) -> shapes.CoverageShape:
         files=sum(snapshot.files for snapshot in scope.snapshots),
         skipped=sum(snapshot.skipped for snapshot in scope.snapshots),
         embeddings_pending=sum(snapshot.embeddings_pending for snapshot in scope.snapshots),
+        embeddings_failed=sum(snapshot.embeddings_failed for snapshot in scope.snapshots),
+        embeddings_withheld=sum(snapshot.embeddings_withheld for snapshot in scope.snapshots),
         by_outcome={key.value if isinstance(key, Enum) else str(key): count for key, count in by_outcome.items()},
     )
 

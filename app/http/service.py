@@ -11,6 +11,17 @@ from fastapi import Depends, Request
 from app.config import Settings
 from app.domain.query import SearchRequest
 from app.domain.ranking import Routing, SearchAnswer
+from app.domain.symbols import (
+    ImpactAnswer,
+    ImpactRequest,
+    Relative,
+    SymbolAnswer,
+    SymbolPage,
+    SymbolsRequest,
+    Use,
+    UsesPage,
+    UsesRequest,
+)
 from app.http.admission import Admission
 from app.ports import HealthProbe, JobStore, RepositoryStore
 
@@ -25,6 +36,28 @@ class Search(Protocol):
         ...
 
 
+class SymbolLookup(Protocol):
+    """Symbols by name and by id, and the edges around them."""
+
+    async def find(self, request: SymbolsRequest) -> SymbolPage: ...
+
+    async def get(self, symbol_id: str, repository: str | None = None) -> SymbolAnswer: ...
+
+    async def references(self, request: UsesRequest) -> UsesPage[Use]: ...
+
+    async def callers(self, request: UsesRequest) -> UsesPage[Relative]: ...
+
+    async def callees(self, request: UsesRequest) -> UsesPage[Relative]: ...
+
+
+class ImpactAnalysis(Protocol):
+    """What a change reaches."""
+
+    async def of_symbol(self, request: ImpactRequest) -> ImpactAnswer: ...
+
+    async def of_diff(self, request: ImpactRequest) -> ImpactAnswer: ...
+
+
 class Service(Protocol):
     """The parts of the running service, as the composition root hands them out."""
 
@@ -36,6 +69,12 @@ class Service(Protocol):
 
     @property
     def jobs(self) -> JobStore: ...
+
+    @property
+    def symbols(self) -> SymbolLookup: ...
+
+    @property
+    def impact(self) -> ImpactAnalysis: ...
 
     @property
     def health(self) -> HealthProbe: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -105,6 +106,54 @@ def test_the_terminal_is_safe(run: Run, project: Path) -> None:
 def test_no_wait_only_queues(run: Run, project: Path) -> None:
     queued = run("index", str(project), "--no-wait")
     assert re.fullmatch(r"job [0-9a-f-]{36} is queued; .*\n", queued.stdout), queued.stderr
+
+
+def test_symbols_and_their_users(run: Run, project: Path) -> None:
+    assert run("index", str(project)).returncode == 0
+    listed = run("symbols", "read_pressure")
+    symbol_id, kind, name, place = listed.stdout.split()[:4]
+    assert (kind, name, place) == ("method", "Barometer.read_pressure", "src/station.py:2"), listed.stderr
+    assert json.loads(run("symbols", "*", "--kind", "class", "--json").stdout)["symbols"][0]["name"] == "Barometer"
+    for asked in ("Barometer.read_pressure", symbol_id):
+        called = run("callers", asked)
+        assert "function forecast  src/station.py:6" in called.stdout, called.stderr
+        assert "7  return 'rain' if barometer.read_pressure() < 1000 else 'sun'" in called.stdout
+    (caller,) = json.loads(run("callers", "forecast", "--json").stdout)["callers"]
+    assert caller["symbol"]["qualified"] == "main"
+    assert "src/main.py:5  calls" in run("references", "forecast", "--class", "exact").stdout
+    assert "src/station.py:1" in run("callees", "main").stdout
+    unknown = run("callers", "nobody")
+    assert (unknown.returncode, unknown.stderr) == (1, "fourfold: no definition is named 'nobody'\n")
+
+
+def test_a_name_of_several_symbols_is_a_choice(run: Run, project: Path) -> None:
+    (project / "src" / "more.py").write_text("class Thermometer:\n    def read_pressure(self): ...\n")
+    assert run("index", str(project)).returncode == 0
+    choice = run("impact", "read_pressure")
+    assert choice.returncode == 1
+    assert "2 definitions are named 'read_pressure'" in choice.stderr
+    assert len(re.findall(r"\n  [0-9a-f]{16}  method ", choice.stderr)) == 2
+
+
+def test_the_impact_of_a_difference(run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("index", str(project)).returncode == 0
+    diff = "--- a/src/station.py\n+++ b/src/station.py\n@@ -3 +3 @@\n-        return 1013.25\n+        return 1000.0\n"
+    (tmp_path / "change.diff").write_text(diff)
+    shown = run("impact", "--diff", "change.diff")
+    assert "changed  method Barometer.read_pressure" in shown.stdout, shown.stderr
+    assert "src/main.py:5  main (likely)  → forecast" in shown.stdout
+    assert "base of the difference is indexed" in shown.stdout
+
+    class Piped:
+        buffer = io.BytesIO(diff.encode())
+
+    monkeypatch.setattr(sys, "stdin", Piped)
+    assert "**1 changed symbol reaches " in run("impact", "--diff", "-", "--format", "markdown").stdout
+    assert json.loads(run("impact", "forecast", "--format", "json").stdout)["changed"][0]["symbol"]["name"] == "forecast"
+    assert json.loads(run("impact", "forecast", "--format", "sarif", "--repo", "weather").stdout)["version"] == "2.1.0"
+    assert "cannot read nothing.diff" in run("impact", "--diff", "nothing.diff").stderr
+    for arguments in ((), ("forecast", "--diff", "change.diff"), ("--base", "main")):
+        assert run("impact", *arguments).returncode == 2
 
 
 def test_classify(run: Run) -> None:

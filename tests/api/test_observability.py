@@ -63,6 +63,7 @@ def test_the_table_is_all_there_is(client: TestClient) -> None:
     client.get("/v1/search?q=x&repositories=api")
     client.get("/v1/search?q=nothing&repositories=api")
     metrics.observe_admission(admitted=False)
+    metrics.observe_graph("impact", 1.0, ["depth"])
     metrics.observe_stage("analyse", 1.0)
     metrics.count_files(None, "indexed")
     metrics.count_parse_failures("parse_timeout")

@@ -42,6 +42,7 @@ def test_a_repository_is_created_updated_read_listed_and_deleted(client: TestCli
             "skipped": 0,
             "embeddings_pending": 0,
             "embeddings_failed": 0,
+            "embeddings_withheld": 0,
             "by_outcome": {},
             "by_reason": {},
             "by_language": {},

@@ -33,6 +33,7 @@ def test_answer_has_the_documented_shape(client: TestClient) -> None:
         "degraded": [{"modality": "semantic", "reason": "store_unavailable"}],
     }
     (hit,) = body["results"]
+    assert hit["chunk_id"] == "c7-1234"
     assert hit["symbol"] == {
         "id": "5d41402abc4b2a76",
         "name": "boot",
@@ -58,7 +59,14 @@ def test_answer_has_the_documented_shape(client: TestClient) -> None:
     assert body["index"] == [
         {"repository": "api", "revision": "9f2c", "generation": 12, "indexed_at": "2025-01-31T12:00:00Z", "stale": False}
     ]
-    assert body["coverage"] == {"files": 412, "skipped": 3, "embeddings_pending": 5, "by_outcome": {"indexed": 400, "text_only": 12}}
+    assert body["coverage"] == {
+        "files": 412,
+        "skipped": 3,
+        "embeddings_pending": 5,
+        "embeddings_failed": 0,
+        "embeddings_withheld": 0,
+        "by_outcome": {"indexed": 400, "text_only": 12},
+    }
     assert body["warnings"] == [{"code": "semantic_degraded", "message": "semantic search ran out of time"}]
     assert (body["relevance"], body["partial"], body["next_cursor"], body["absence"], body["took_ms"]) == ("strong", True, None, None, 3.4)
 
@@ -89,6 +97,8 @@ FULL: dict[str, Any] = {
     "timeout_ms": 900,
     "explain": True,
     "rescore": False,
+    "like": ["c7-1234", "5d41402abc4b2a76"],
+    "unlike": ["c7-98"],
 }
 FULL_REQUEST = SearchRequest(
     query="boot",
@@ -105,7 +115,30 @@ FULL_REQUEST = SearchRequest(
     timeout_ms=900,
     explain=True,
     rescore=False,
+    like=("c7-1234", "5d41402abc4b2a76"),
+    unlike=("c7-98",),
 )
+
+
+def test_examples_need_no_question(client: TestClient, service: MemoryService) -> None:
+    assert client.post("/v1/search", json={"like": ["c7-1234"], "repositories": ["api"]}).status_code == 200
+    assert client.get("/v1/search", params={"like": "c7-1234,c7-98", "repositories": "api"}).status_code == 200
+    assert [(asked.query, asked.like) for asked in service.search.asked] == [("", ("c7-1234",)), ("", ("c7-1234", "c7-98"))]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "query"),
+        ({"query": " "}, "query"),
+        ({"unlike": ["c7-1"]}, "query"),
+        ({"like": ["7-1"]}, "like.0"),
+        ({"like": ["c7-1 "]}, "like.0"),
+    ],
+)
+def test_a_search_for_nothing_is_refused(client: TestClient, body: dict[str, Any], field: str) -> None:
+    answer = client.post("/v1/search", json=body)
+    assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (422, [field])
 
 
 def test_every_field_reaches_the_search(client: TestClient, service: MemoryService) -> None:

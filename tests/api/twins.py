@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from app.domain.code import PathClass
-from app.domain.errors import Conflict, JobNotFound, NotIndexed, RepositoryNotFound
+from app.domain.errors import Conflict, JobNotFound, NotIndexed, RepositoryNotFound, SymbolNotFound
 from app.domain.index import Coverage, Job, JobState, Repository, RepositorySource
 from app.domain.query import Classification, Intent, Modality, Scope, SearchRequest, Snapshot, Strategy
 from app.domain.ranking import (
@@ -25,6 +25,19 @@ from app.domain.ranking import (
     SearchResult,
     SymbolSummary,
     Total,
+)
+from app.domain.symbols import (
+    Impact,
+    ImpactAnswer,
+    ImpactRequest,
+    Interval,
+    Relative,
+    SymbolAnswer,
+    SymbolPage,
+    SymbolsRequest,
+    Use,
+    UsesPage,
+    UsesRequest,
 )
 from app.ports import Readiness
 
@@ -130,6 +143,7 @@ def snapshot(name: str) -> Snapshot:
 
 def result() -> SearchResult:
     return SearchResult(
+        chunk_id="c7-1234",
         repository="api",
         revision="9f2c",
         path="app/boot.py",
@@ -175,12 +189,44 @@ class MemoryHealth:
         return self.checks
 
 
+class MemorySymbols:
+    """Knows no symbol; ``tests/integration`` asks a real index."""
+
+    async def find(self, request: SymbolsRequest) -> SymbolPage:
+        return SymbolPage((), 0, False, None, Scope((snapshot("api"),)), (), 0.1)
+
+    async def get(self, symbol_id: str, repository: str | None = None) -> SymbolAnswer:
+        raise SymbolNotFound
+
+    async def references(self, request: UsesRequest) -> UsesPage[Use]:
+        raise SymbolNotFound
+
+    async def callers(self, request: UsesRequest) -> UsesPage[Relative]:
+        raise SymbolNotFound
+
+    async def callees(self, request: UsesRequest) -> UsesPage[Relative]:
+        raise SymbolNotFound
+
+
+class MemoryImpact:
+    """Knows no symbol, and differences that touch nothing."""
+
+    async def of_symbol(self, request: ImpactRequest) -> ImpactAnswer:
+        raise SymbolNotFound
+
+    async def of_diff(self, request: ImpactRequest) -> ImpactAnswer:
+        none = Interval(0, 0)
+        return ImpactAnswer((), Impact((), (), (), (), none, none, none, (), ()), request.depth, snapshot("api"), (), 0.1)
+
+
 @dataclass
 class MemoryService:
     repositories: MemoryRepositories
     jobs: MemoryJobs
     search: MemorySearch
     health: MemoryHealth
+    symbols: MemorySymbols = field(default_factory=MemorySymbols)
+    impact: MemoryImpact = field(default_factory=MemoryImpact)
 
 
 def memory_service() -> MemoryService:

@@ -46,7 +46,7 @@ async def search_by_link(
     admission: CurrentAdmission,
 ) -> AnswerShape:
     """Answers a question about code with one ranked list and the evidence for every result."""
-    return await _answer(request, parameters.to_domain(), service, settings, admission)
+    return await _answer(request, _asking(parameters.to_domain(), "q"), service, settings, admission)
 
 
 @router.post(
@@ -64,7 +64,14 @@ async def search(
     admission: CurrentAdmission,
 ) -> AnswerShape:
     """Answers a question about code with one ranked list and the evidence for every result."""
-    return await _answer(request, body.to_domain(), service, settings, admission)
+    return await _answer(request, _asking(body.to_domain(), "query"), service, settings, admission)
+
+
+def _asking(asked: SearchRequest, field: str) -> SearchRequest:
+    """A request that asks for something; ``field`` is where the question stands."""
+    if not asked.query and not asked.like:
+        raise InvalidRequest("the query is missing or empty", field=field)
+    return asked
 
 
 async def _answer(request: Request, asked: SearchRequest, service: Service, settings: Settings, admission: Admission) -> AnswerShape:

@@ -10,6 +10,8 @@ from app.domain.code import SymbolKind
 from app.domain.query import Modality
 
 MAX_QUERY: Final = 10_000
+EXAMPLE_PATTERN: Final = r"^(?:[0-9a-f]{16}|c[1-9][0-9]{0,9}-[1-9][0-9]{0,9})$"
+"""The id of a symbol or of a chunk."""
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 
@@ -19,7 +21,7 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """PostgreSQL stores no NUL, and no encoder writes a lone surrogate."""
     if "\0" in text:
         raise ValueError("contains a NUL character")
@@ -33,7 +35,7 @@ def _question(text: str) -> str:
         raise ValueError("the query is empty")
     if len(text) > MAX_QUERY:
         raise ValueError(f"the query has {len(text):,} characters; at most {MAX_QUERY:,} are allowed")
-    return _storable(text)
+    return storable(text)
 
 
 def _split(value: Any) -> Any:
@@ -50,9 +52,13 @@ def _distinct(items: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 Query = Annotated[str, AfterValidator(_question), Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY})]
-Text = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(_storable)]
+QueryOrNone = Annotated[
+    str, AfterValidator(lambda text: _question(text) if text.strip() else ""), Field(json_schema_extra={"maxLength": MAX_QUERY})
+]
+Text = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(storable)]
 TextList = Annotated[tuple[Text, ...], Field(max_length=100), AfterValidator(_distinct)]
 Modalities = Annotated[tuple[Modality, ...], Field(max_length=100), AfterValidator(_distinct)]
+Examples = Annotated[tuple[Annotated[str, Field(pattern=EXAMPLE_PATTERN)], ...], Field(max_length=100), AfterValidator(_distinct)]
 Kinds = Annotated[tuple[SymbolKind, ...], Field(max_length=100), AfterValidator(_distinct)]
 
 Repeated = BeforeValidator(_split)

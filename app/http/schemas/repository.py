@@ -46,6 +46,8 @@ class RepositoryCoverage(Shape):
     skipped: int
     embeddings_pending: int
     embeddings_failed: int
+    embeddings_withheld: int
+    """Chunks that hold a secret and are not sent to a provider of embeddings."""
     by_outcome: dict[str, int]
     by_reason: dict[str, int]
     by_language: dict[str, int]
@@ -68,6 +70,7 @@ REPOSITORY_EXAMPLE: Final[dict[str, Any]] = {
         "skipped": 1,
         "embeddings_pending": 0,
         "embeddings_failed": 0,
+        "embeddings_withheld": 0,
         "by_outcome": {"indexed": 24, "skipped": 1},
         "by_reason": {"binary": 1},
         "by_language": {"python": 24},

@@ -114,6 +114,8 @@ class CopyShape(Shape):
 class ResultShape(Shape):
     """One result: the best chunk of a file."""
 
+    chunk_id: str
+    """Names the chunk in `like` and `unlike`; the same until the file changes."""
     repository: str
     revision: str
     path: str
@@ -162,6 +164,11 @@ class CoverageShape(Shape):
     files: int
     skipped: int
     embeddings_pending: int
+    """Chunks that the search by meaning does not see yet."""
+    embeddings_failed: int
+    """Chunks that could not be embedded."""
+    embeddings_withheld: int
+    """Chunks that hold a secret and were not sent to a provider; the other retrievers find them."""
     by_outcome: dict[str, int]
 
 
@@ -194,6 +201,7 @@ ANSWER_EXAMPLE: Final[dict[str, Any]] = {
     "routing": _ROUTING_EXAMPLE,
     "results": [
         {
+            "chunk_id": "c7-1234",
             "repository": "api",
             "revision": "9f2c4e1a7b3d5f60718293a4b5c6d7e8f9012345",
             "path": "app/boot.py",
@@ -247,7 +255,14 @@ ANSWER_EXAMPLE: Final[dict[str, Any]] = {
             "stale": False,
         }
     ],
-    "coverage": {"files": 412, "skipped": 3, "embeddings_pending": 0, "by_outcome": {"indexed": 398, "text_only": 14}},
+    "coverage": {
+        "files": 412,
+        "skipped": 3,
+        "embeddings_pending": 0,
+        "embeddings_failed": 0,
+        "embeddings_withheld": 1,
+        "by_outcome": {"indexed": 398, "text_only": 14},
+    },
     "absence": None,
     "warnings": [],
     "took_ms": 3.4,

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field, JsonValue
 
 from app.domain.query import Dedupe, Filters, Preset, SearchRequest
-from app.http.schemas.fields import Kinds, Modalities, Query, Repeated, StrictModel, Text, TextList
+from app.http.schemas.fields import Examples, Kinds, Modalities, Query, QueryOrNone, Repeated, StrictModel, Text, TextList
 
 _LIMIT = Field(ge=1, le=100)
 _SNIPPET_LINES = Field(ge=1, le=1_000)
@@ -76,6 +76,7 @@ SEARCH_EXAMPLES: Final[list[JsonValue]] = [
         "limit": 20,
         "explain": True,
     },
+    {"like": ["c7-1234", "5d41402abc4b2a76"], "unlike": ["c7-98"], "filters": {"languages": ["go"]}},
 ]
 
 
@@ -84,6 +85,12 @@ class SearchBody(ClassifyRequest):
 
     model_config = ConfigDict(json_schema_extra={"examples": SEARCH_EXAMPLES})
 
+    query: QueryOrNone = ""
+    """The question: plain words, an identifier, an error message, a quoted string, code. It may be absent where `like` gives examples."""
+    like: Examples = ()
+    """Ids of chunks and symbols: find code that is like them, by their stored embeddings."""
+    unlike: Examples = ()
+    """Ids of chunks and symbols: and unlike these."""
     repositories: TextList = ()
     """Repositories to search, by name; all of them when empty."""
     limit: Annotated[int, _LIMIT] = 10
@@ -119,14 +126,20 @@ class SearchBody(ClassifyRequest):
             timeout_ms=self.timeout_ms,
             explain=self.explain,
             rescore=self.rescore,
+            like=self.like,
+            unlike=self.unlike,
         )
 
 
 class SearchParameters(FilterFields):
     """The same search as a query string. Lists are repeated or separated by commas."""
 
-    q: Query
-    """The question."""
+    q: QueryOrNone = ""
+    """The question; it may be absent where `like` gives examples."""
+    like: Annotated[Examples, Repeated] = ()
+    """Ids of chunks and symbols: find code that is like them, by their stored embeddings."""
+    unlike: Annotated[Examples, Repeated] = ()
+    """Ids of chunks and symbols: and unlike these."""
     repositories: Annotated[TextList, Repeated] = ()
     """Repositories to search, by name; all of them when absent."""
     preset: Preset = Preset.BALANCED
