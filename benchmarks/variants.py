@@ -14,6 +14,7 @@ from app.search.profiles import BoostProfile, FusionPreset, Profiles
 
 BASE: Final = "as it is"
 ABOVE_ANY_CONFIDENCE: Final = 2.0
+OF_MEANING: Final = ("sem", "cent")
 KS: Final = (20, 40, 60, 80, 100)
 
 
@@ -75,12 +76,13 @@ def _fusion(base: Profiles) -> Iterator[Variant]:
 
 def _signals(base: Profiles, semantic: bool) -> Iterator[Variant]:
     for feature in base.features:
-        if semantic or not feature.raw.startswith("sem"):
+        if semantic or feature.name not in OF_MEANING:
             rest = tuple(other for other in base.features if other is not feature)
             yield Variant("one feature off", f"without feature {feature.name}", replace(base, features=rest))
     for path_class in base.demotion.factors:
         yield Variant("one demotion off", f"{path_class} not demoted", _without_demotion(base, path_class))
     yield Variant("one demotion off", "old version not demoted", _without_demotion(base, old_version=True))
+    yield Variant("one demotion off", "variants not demoted", replace(base, demotion=replace(base.demotion, variant=1.0)))
 
 
 def _without_modality(base: Profiles, modality: Modality) -> Profiles:

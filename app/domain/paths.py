@@ -19,8 +19,14 @@ def _rule(path_class: PathClass, *, folders: str = "", files: str = "", case: bo
     return path_class, re.compile("|".join(parts), re.NOFLAG if case else re.IGNORECASE)
 
 
-_TEST_NAMES: Final = r"tests?|testing|__tests__|specs?|testdata|test_[^/]*|[^/]*_test|e2e|fixtures?|mocks?|__mocks__"
-_EXAMPLE_NAMES: Final = r"_?(?:examples?|samples?|demos?|docs?|doc_src|benchmarks?|bench|tutorials?|cookbook)"
+_TEST_NAMES: Final = r"[Tt]ests?|testing|__tests__|[Ss]pecs?|testdata|test_[^/]*|[^/]*_test|e2e|[Ff]ixtures?|[Mm]ocks?|__mocks__"
+# ``Foo.Tests`` (C#), ``commonTest`` (Kotlin), ``VaporTests`` (Swift), ``test-jdk17`` (Java), ``testsuite`` (Haskell).
+_TEST_FOLDERS: Final = r"[^/]*[a-z0-9.-]Tests?|[^/]*[.-]tests?|[^/]*_tests|(?:[^/]*\.)?[Tt]ests?[.-][^/]*|test-?(?:suites?|utils?|support)"
+_TEST_FILES: Final = (
+    r"[^/]*(?:_test|\.test|\.spec|_spec|-test|_unittest|Test|Tests|TestCase|IT)\.\w+"
+    r"|[^/]*(?:Spec|Suite)\.(?:hs|scala|groovy|swift|kt)|[^/]*\.bats|conftest\.py"
+)
+_EXAMPLE_NAMES: Final = r"_?(?:examples?|samples?|demos?|docs?|documentation|doc_src|benchmarks?|bench|tutorials?|cookbook|playgrounds?)"
 
 _RULES: Final = (
     _rule(
@@ -39,8 +45,8 @@ _RULES: Final = (
     # Case counts here: ``Test`` ends the name of a Java class, while ``latest`` and ``contest`` are ordinary words.
     _rule(
         PathClass.TEST,
-        folders=_TEST_NAMES,
-        files=rf"{_TEST_NAMES}|[^/]*(?:_test|\.test|\.spec|_spec|-test|Test|Tests|IT)\.\w+|conftest\.py",
+        folders=f"{_TEST_NAMES}|{_TEST_FOLDERS}",
+        files=f"{_TEST_NAMES}|{_TEST_FILES}",
         case=True,
     ),
     _rule(PathClass.CONFIGURATION, files=r"CMakeLists\.txt|(?:[^/]*-)?requirements[^/]*\.(?:txt|in)|constraints[^/]*\.txt"),
@@ -49,7 +55,11 @@ _RULES: Final = (
         files=r"[^/]*\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|textile|org)"
         r"|(?:licen[sc]e|copying|changelog|changes|history|readme|authors|contributors|notice|news|todo)(?:-[^/.]*)?",
     ),
-    _rule(PathClass.EXAMPLE, folders=_EXAMPLE_NAMES, files=rf"{_EXAMPLE_NAMES}|bench[^/]*"),
+    _rule(
+        PathClass.EXAMPLE,
+        folders=rf"{_EXAMPLE_NAMES}|[^/]*[_-](?:examples?|samples?|demos?)",
+        files=rf"{_EXAMPLE_NAMES}|bench[^/]*|[^/]*[_-]bench(?:mark)?s?\.\w+",
+    ),
     _rule(
         PathClass.CONFIGURATION,
         files=r"[^/]*\.(?:ya?ml|toml|json[5c]?|ini|cfg|conf|properties|lock)|\.[^/]+(?:rc|ignore|attributes|config)"

@@ -14,7 +14,8 @@ from app.domain.query import Intent, Modality, RetrievalQuery
 from app.domain.ranking import RankedList
 from app.retrievers.files import file_hit, group_by_file, ranked
 from app.retrievers.sites import Site, definition_sites, locate
-from app.retrievers.traversal import Targets, dependents, direct_uses, impact, possible_uses, resolve_targets
+from app.retrievers.targets import Targets, resolve_targets
+from app.retrievers.traversal import dependents, direct_uses, impact, possible_uses
 from app.storage.engine import Connection
 from app.storage.pool import Pool
 

@@ -16,7 +16,7 @@ from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, scope_a
 from app.storage.engine import Connection
 
 if TYPE_CHECKING:
-    from app.retrievers.traversal import Targets
+    from app.retrievers.targets import Targets
 
 # Distance first, then class, then relation, then centrality: each step outweighs all that follow it.
 _CLASS_STEP: Final = {EdgeClass.EXACT: 0.0, EdgeClass.LIKELY: 0.1, EdgeClass.POSSIBLE: 0.6}

@@ -1,6 +1,7 @@
 """Finds code by its definitions: exact names first, then names that cover the question's words, then file names, then typos.
 
-A question that names a file by its path is answered with that file.
+A question that names a file by its path is answered with that file, one for definitions of a kind ("async functions in app/http") with
+these.
 
 Reads the symbol table that tree-sitter filled. For a question that names a symbol the order is exact name, exported and top-level before
 private and nested, definition before declaration; for a question in words the score is that of 7-ranking.md.
@@ -18,6 +19,7 @@ import asyncpg
 from app.domain.code import PathClass
 from app.domain.query import Intent, Modality, RetrievalQuery
 from app.domain.ranking import ChunkHit, Evidence, FileHit, FileKey, RankedList
+from app.retrievers.constructs import construct_of, find_constructs
 from app.retrievers.file_paths import files_at
 from app.retrievers.files import FoundChunk, file_hit, group_by_file, ranked
 from app.retrievers.lexicon import Lexicon
@@ -60,6 +62,10 @@ class StructuralRetriever:
         async with self._pool.connection() as connection:
             if at_path := await _with_chunks(connection, await files_at(connection, query)):
                 return RankedList(Modality.STRUCTURAL, at_path, (perf_counter() - began) * 1000, total_files=len(at_path))
+            if (construct := construct_of(query)) and (found := await find_constructs(connection, query, construct))[0]:
+                files = _in_order(found[0])
+                took_ms = (perf_counter() - began) * 1000
+                return RankedList(Modality.STRUCTURAL, files, took_ms, complete=found[1], total_files=len(files))
             matches = await self._names.matches(connection, query) if not _asks_for_symbol(query) else []
             definitions = await self._names.definitions(connection, query, matches)
             named = await self._names.files(connection, query, matches)
@@ -90,6 +96,12 @@ class StructuralRetriever:
             for row in rows
         ]
         return ranked(file_hit(chunks, chunks[0].hit.score) for chunks in group_by_file(found).values())
+
+
+def _in_order(found: Iterable[FoundChunk]) -> tuple[FileHit, ...]:
+    """Files of definitions that are just what was asked for, in the order in which these were found."""
+    features = {"ex": 1.0, "defcov": 1.0, "fdef": 0.0, "stem": 0.0, "pathq": 0.0}
+    return ranked(file_hit(chunks, chunks[0].hit.score, features) for chunks in group_by_file(found).values())
 
 
 def _fuzzy_evidence(row: asyncpg.Record) -> Evidence:

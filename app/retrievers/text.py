@@ -5,6 +5,7 @@ The words' weights are stored saturated (``indexing/postings.py``), so a questio
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Final
@@ -15,14 +16,17 @@ from app.domain.ranking import ChunkHit, Evidence, FileKey, RankedList
 from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_file, ranked
 from app.retrievers.lexicon import Lexicon
 from app.retrievers.literal import find_exact
-from app.retrievers.names import NameSearch
+from app.retrievers.names import FoundDefinition, NameSearch
 from app.retrievers.scope import CHUNK_OF, FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
+from app.retrievers.spelling import similar_words
 from app.storage.engine import Connection
 from app.storage.pool import Pool
 
 CHUNKS_KEPT: Final = 200
 DECAY: Final = 0.5
+# The list's weights are those of the rescoring stage.
 BEST_CHUNK, FILE_STEM, QUESTION_IN_PATH = 0.3, 0.5, 0.2
+EXACT_SINGLE, EXACT_IN_QUESTION = 1.0, 0.25
 
 # Replaced content keeps its postings until it is swept: rank more than are kept, then drop the dead ones.
 OVERFETCH: Final = 3
@@ -83,8 +87,13 @@ class TextRetriever:
         return replace(found, took_ms=(perf_counter() - began) * 1_000)
 
     async def _words(self, connection: Connection, query: RetrievalQuery) -> RankedList:
-        found = await self._best_chunks(connection, query)
+        found = await self._best_chunks(connection, query, query.terms.terms)
+        misspelt = not found and await similar_words(connection, query.scope, query.terms.words)
+        if misspelt:
+            found = [_as_fuzzy(chunk) for chunk in await self._best_chunks(connection, query, misspelt)]
         by_file = group_by_file(found)
+        exact = _best_definitions(await self._names.definitions(connection, query, []))
+        exact_weight = EXACT_SINGLE if query.terms.single else EXACT_IN_QUESTION
         matches = await self._names.matches(connection, query)
         names = {file.key: file for file in await self._names.files(connection, query, matches)}
         sums = {key: coherent_sum((chunk.hit.score for chunk in chunks), DECAY) for key, chunks in by_file.items()}
@@ -96,17 +105,28 @@ class TextRetriever:
             stem, pathq = (named.stem, named.pathq) if named else (0.0, 0.0)
             best = chunks[0].hit.score
             score = sums[key] / largest_sum + BEST_CHUNK * best / largest + FILE_STEM * stem + QUESTION_IN_PATH * pathq
+            definition = exact.get(key)
+            if definition is not None:
+                score += exact_weight * definition.exact
+                chunks = _defining_first(chunks, definition, largest)
             files.append(file_hit(chunks, score, {"text_sum": sums[key], "text_max": best, "stem": stem, "pathq": pathq}))
-        return RankedList(Modality.TEXT, ranked(files), total_files=len(files), complete=len(found) < CHUNKS_KEPT)
+        return RankedList(
+            Modality.TEXT,
+            ranked(files),
+            total_files=len(files),
+            complete=len(found) < CHUNKS_KEPT,
+            warnings=("similar_words",) if misspelt and found else (),
+        )
 
-    async def _best_chunks(self, connection: Connection, query: RetrievalQuery) -> list[FoundChunk]:
-        if not query.terms.terms:
+    async def _best_chunks(self, connection: Connection, query: RetrievalQuery, terms: Mapping[str, float]) -> list[FoundChunk]:
+        """The chunks that say the ``terms``, each with its weight, best first."""
+        if not terms:
             return []
         rows = await connection.fetch(
             WORDS,
             *scope_arguments(query),
-            list(query.terms.terms.keys()),
-            list(query.terms.terms.values()),
+            list(terms.keys()),
+            list(terms.values()),
             None if is_filtered(query) else CHUNKS_KEPT * OVERFETCH,
             CHUNKS_KEPT,
         )
@@ -120,3 +140,29 @@ class TextRetriever:
             )
             for row in rows
         ]
+
+
+def _as_fuzzy(chunk: FoundChunk) -> FoundChunk:
+    return replace(chunk, hit=replace(chunk.hit, evidence=tuple(replace(item, fuzzy=True) for item in chunk.hit.evidence)))
+
+
+def _best_definitions(definitions: Iterable[FoundDefinition]) -> dict[FileKey, FoundDefinition]:
+    """Of each file the definition that is most exactly an identifier of the question."""
+    best: dict[FileKey, FoundDefinition] = {}
+    for definition in definitions:
+        if definition.exact > (best[definition.key].exact if definition.key in best else 0.0):
+            best[definition.key] = definition
+    return best
+
+
+def _defining_first(chunks: list[FoundChunk], definition: FoundDefinition, lead: float) -> list[FoundChunk]:
+    """The chunk that defines the name is shown before those that mention it more often."""
+    evidence = Evidence(Modality.TEXT, definition.exact, "definition", line=definition.line, symbol=definition.qualified)
+    first, rest = [], []
+    for chunk in chunks:
+        if chunk.hit.chunk_id == definition.chunk_id:
+            hit = replace(chunk.hit, score=chunk.hit.score + lead, evidence=(*chunk.hit.evidence, evidence))
+            first.append(replace(chunk, hit=hit))
+        else:
+            rest.append(chunk)
+    return first + rest

@@ -8,13 +8,17 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from app.domain.errors import InvalidRequest
 from app.domain.query import Position, Scope, SearchRequest
+from app.domain.symbols import SymbolsRequest, UsesRequest
 
 _PRESENTATION: Final = ("cursor", "limit", "snippet_lines", "max_bytes", "timeout_ms", "explain")
 _LARGEST: Final = 2**31 - 1
+
+Paged: TypeAlias = SearchRequest | SymbolsRequest | UsesRequest
+"""What is answered in pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Cursor:
     after: Position | None = None
 
 
-def encode(scope: Scope, offset: int, depth: int, request: SearchRequest, after: Position | None = None) -> str:
+def encode(scope: Scope, offset: int, depth: int, request: Paged, after: Position | None = None) -> str:
     """The cursor of the page that begins at ``offset``."""
     generations = {str(snapshot.repository_id): snapshot.generation for snapshot in scope.snapshots}
     data: dict[str, object] = {"g": generations, "o": offset, "d": depth, "q": _digest(request)}
@@ -39,7 +43,7 @@ def encode(scope: Scope, offset: int, depth: int, request: SearchRequest, after:
     return base64.urlsafe_b64encode(json.dumps(data, separators=(",", ":")).encode()).decode().rstrip("=")
 
 
-def decode(text: str, request: SearchRequest) -> Cursor:
+def decode(text: str, request: Paged) -> Cursor:
     """Raises InvalidRequest for a text that is no cursor, or the cursor of another question."""
     try:
         data = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
@@ -70,7 +74,7 @@ def _number(value: object) -> int:
     return value
 
 
-def _digest(request: SearchRequest) -> str:
+def _digest(request: Paged) -> str:
     """Of everything that decides the order of results, and of nothing that only decides how they are shown."""
     fields = {name: value for name, value in asdict(request).items() if name not in _PRESENTATION}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -6,7 +6,7 @@ Never excluded: a demoted file that is the only answer is still the answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from app.domain.code import PathClass
@@ -36,15 +36,15 @@ def demote(candidates: Sequence[Candidate], text: str, intent: Intent, filters: 
 
 
 def wanted_classes(text: str, filters: Filters, profile: DemotionProfile) -> frozenset[PathClass]:
-    """The classes that a filter or a word of the question asks for."""
+    """The classes that a filter or a phrase of the question asks for."""
     by_filter = {path_class for name, classes in _INCLUDED_BY.items() if getattr(filters, name) for path_class in classes}
-    words = set(_WORD.findall(text.lower()))
-    by_word = {path_class for path_class, asked in profile.asked.items() if words & asked or _any_inside(asked, text)}
-    return frozenset(by_filter | by_word)
+    words = f" {' '.join(_WORD.findall(text.lower()))} "
+    by_phrase = {path_class for path_class, asked in profile.asked.items() if any(_is_in(phrase, words) for phrase in asked)}
+    return frozenset(by_filter | by_phrase)
 
 
-def _any_inside(words: Iterable[str], text: str) -> bool:
-    return not text.isascii() and any(word in text for word in words if "\u4e00" <= word[0] <= "\u9fff")
+def _is_in(phrase: str, words: str) -> bool:
+    return phrase in words if "\u4e00" <= phrase[0] <= "\u9fff" else f" {phrase} " in words
 
 
 def _demoted(candidate: Candidate, wanted: frozenset[PathClass], outdated: frozenset[Version], profile: DemotionProfile) -> Candidate:

@@ -13,7 +13,7 @@ from typing import Final
 from app.domain.matching import Span, matcher
 from app.domain.query import Intent, RetrievalQuery
 from app.domain.ranking import ChunkText, Evidence, Highlight
-from app.domain.words import merge_spans, term_spans
+from app.domain.words import merge_spans, term_finder
 
 LONGEST_SHOWN_LINE: Final = 400
 """Code points; of a longer line the snippet shows the part around its first match."""
@@ -44,10 +44,12 @@ def highlights(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[Evide
         return _marked(chunk, _literal_spans(chunk, query, evidence))
     lines = chunk.text.split("\n")
     names = _names(query)
-    by_name = _marked(chunk, _each_line(lines, lambda line: _name_spans(line, names)))
-    if by_name and query.classification.intent in _NAMING_INTENTS:
-        return by_name
-    return _marked(chunk, _each_line(lines, lambda line: [*term_spans(line, query.terms.terms), *_name_spans(line, names)]))
+    if names and query.classification.intent in _NAMING_INTENTS:
+        by_name = _marked(chunk, _each_line(lines, lambda line: _name_spans(line, names)))
+        if by_name:
+            return by_name
+    term_spans = term_finder(frozenset(query.terms.terms))
+    return _marked(chunk, _each_line(lines, lambda line: [*term_spans(line), *_name_spans(line, names)]))
 
 
 def snippet(chunk: ChunkText, marks: Sequence[Highlight], evidence: Sequence[Evidence], most_lines: int | None) -> Snippet:
@@ -85,7 +87,9 @@ def _marked(chunk: ChunkText, spans_by_line: Iterable[tuple[int, Spans]]) -> tup
 
 
 def _each_line(lines: Sequence[str], find: Callable[[str], Spans]) -> Iterator[tuple[int, Spans]]:
-    return ((index, merge_spans(find(line[:_LONGEST_READ_LINE]))) for index, line in enumerate(lines))
+    for index, line in enumerate(lines):
+        if spans := list(find(line[:_LONGEST_READ_LINE])):
+            yield index, merge_spans(spans)
 
 
 def _literal_spans(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[Evidence]) -> Iterator[tuple[int, Spans]]:
@@ -129,6 +133,8 @@ def _names(query: RetrievalQuery) -> list[str]:
 
 
 def _name_spans(line: str, names: Sequence[str]) -> Spans:
+    if not names:
+        return
     lowered = line.lower()
     if len(lowered) != len(line):  # İ and its like change length, and with it every offset
         lowered = line

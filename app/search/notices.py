@@ -19,6 +19,7 @@ MESSAGES: Mapping[str, str] = {
     "definition_not_found": "no definition of {name} was found; these results are related to its name",
     "no_uses_found": "no use of {name} was found; these results are related to its name",
     "no_file_matches": "no indexed file matches the filters for languages and paths",
+    "similar_words": "no text has any of these words; similar words were searched instead",
     "fuzzy_only": "nothing matches exactly; these are similar names or strings",
     "no_literal_match": "the exact string does not occur; these results are related to its words",
     "unindexed_scan": "the pattern is too short for the text index; the scope was read in full",
@@ -28,6 +29,10 @@ MESSAGES: Mapping[str, str] = {
     "path_order": "there are too many matches to rank; they are listed in the order of their paths",
     "text_left_out": "some text was not looked at: it is too long for this pattern, or time ran out",
     "more_matches": "more files match than are ranked; narrow the question to see the rest",
+    "changes_cut": "the difference touches more than {most:,} {what}; the rest was left out",
+    "diff_does_not_match": "only {percent}% of the difference's lines stand in the index where it says; the index may hold another version",
+    "deletions_not_seen": "the index holds what is there after the change: uses of definitions that it deletes are not seen",
+    "files_not_indexed": "{count} changed files are not in the index",
     "results_missing": "some results were replaced while the answer was read; ask again",
 }
 """By code. Retrievers warn with a code; one that is not here is shown as it is."""

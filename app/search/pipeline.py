@@ -20,11 +20,13 @@ from app.search.dedupe import dedupe
 from app.search.demote import demote
 from app.search.fuse import in_list_order, weighted_rrf
 from app.search.gather import Gathered, OnDegraded, gather
+from app.search.neighbours import BEST_HITS, mark_neighbours
 from app.search.parse import ParsedQuery, parse
 from app.search.present import present
 from app.search.profiles import Profiles, load_profiles
 from app.search.rescore import is_rescored, rescore
 from app.search.route import Plan, fused, route
+from app.search.twins import demote_twins, possible_twins
 
 
 class Classifier(Protocol):
@@ -62,7 +64,7 @@ class SearchService:
     def classify(self, request: SearchRequest) -> Routing:
         """The route that ``search`` would take; raises InvalidRequest."""
         parsed = parse(request)
-        classification = self._classify(parsed)
+        classification = self._classify(request, parsed)
         plan = route(classification, request, parsed, self._profiles)
         return routing(request, classification, plan, Gathered())
 
@@ -73,7 +75,7 @@ class SearchService:
         """
         started = perf_counter()
         parsed = parse(request)
-        classification = self._classify(parsed)
+        classification = self._classify(request, parsed)
         plan = route(classification, request, parsed, self._profiles)
         at = cursors.decode(request.cursor, request) if request.cursor else None
         scope = await self._resolve(request, at)
@@ -92,7 +94,9 @@ class SearchService:
         filters = query.filters
         return await self._snapshots.count_files(query.scope, filters) if filters.languages or filters.paths else None
 
-    def _classify(self, parsed: ParsedQuery) -> Classification:
+    def _classify(self, request: SearchRequest, parsed: ParsedQuery) -> Classification:
+        if request.like or request.unlike:
+            return Classification(Intent.FIND_SIMILAR, 1.0, "example")
         if parsed.literal:
             return Classification(Intent.EXACT_MATCH, 1.0, "regex" if parsed.filters.regex else "literal", (parsed.text,))
         return self._classifier.classify(parsed.text)
@@ -125,6 +129,9 @@ class SearchService:
             deadline_ms=self._deadline_ms(request),
             every_match=lists_sites and request.dedupe is Dedupe.NONE,
             after=at.after if at else None,
+            results=request.limit + (at.offset if at else 0),
+            like=request.like,
+            unlike=request.unlike,
         )
 
     def _deadline_ms(self, request: SearchRequest) -> int:
@@ -165,7 +172,20 @@ class SearchService:
             ranked = gathered.lists.get(modality)
             candidates = in_list_order(ranked, weight) if ranked else []
         candidates = demote(candidates, query.text, intent, query.filters, self._profiles.demotion)
-        return rescore(candidates, query.terms.single, self._profiles) if is_rescored(request, plan, intent) else candidates
+        return await self._rescore(query, candidates) if is_rescored(request, plan, intent) else candidates
+
+    async def _rescore(self, query: RetrievalQuery, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Twice: what stands near the best hits is only known when there are best hits. Then the best of each file's variants first."""
+        single, depth = query.terms.single, self._profiles.depth_rescored
+        rescored = rescore(candidates, single, self._profiles)
+        if len(rescored) < 2:
+            return rescored
+        best = rescored[:BEST_HITS]
+        links = await self._chunks.links(query.scope, best, rescored[:depth])
+        if links:
+            rescored = rescore(mark_neighbours(candidates, best, links), single, self._profiles)
+        twins = possible_twins(rescored)
+        return demote_twins(rescored, await self._chunks.defined_names(twins), self._profiles.demotion.variant) if twins else rescored
 
     async def _texts(self, request: SearchRequest, scope: Scope, candidates: Sequence[Candidate]) -> Mapping[tuple[int, int], str]:
         """The text of every chunk that could be shown, for finding copies; nothing when copies do not matter."""

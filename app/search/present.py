@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
+from app.domain.chunk_id import format_chunk_id
 from app.domain.query import Modality, RetrievalQuery, SearchRequest
 from app.domain.ranking import ChunkText, Evidence, FileCopy, Highlight, LineSpan, SearchResult
 from app.ports import ChunkStore
@@ -64,6 +65,7 @@ def _result(
     # A call site in another chunk of the file is a find of its own; its line must not get lost with the chunk.
     sites = tuple(item for other in entry.others for item in other.evidence if item.modality is Modality.GRAPH)
     return SearchResult(
+        chunk_id=format_chunk_id(chunk.repository_id, chunk.chunk_id),
         repository=snapshot.repository,
         revision=snapshot.revision,
         path=key.path,

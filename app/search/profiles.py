@@ -28,10 +28,11 @@ class BoostProfile:
 
 @dataclass(frozen=True, slots=True)
 class DemotionProfile:
-    """Factors below 1 by class of path, and the words by which a question asks for a class."""
+    """Factors below 1 by class of path, and the phrases by which a question asks for a class."""
 
     factors: Mapping[PathClass, float]
     old_version: float
+    variant: float
     asked: Mapping[PathClass, frozenset[str]]
 
 
@@ -80,6 +81,7 @@ def load_profiles() -> Profiles:
         demotion=DemotionProfile(
             factors={PathClass(name): factor for name, factor in demotion["factors"].items()},
             old_version=demotion["old_version"],
+            variant=demotion["variant"],
             asked={PathClass(name): frozenset(words) for name, words in demotion["asked"].items()},
         ),
         features=tuple(Feature(**row) for row in data["features"]),

@@ -25,7 +25,10 @@ class Plan:
 
 
 def route(classification: Classification, request: SearchRequest, parsed: ParsedQuery, profiles: Profiles) -> Plan:
-    """Decide the route; the order of the rules is part of the contract (explicit choice, quick, exact, direct, fused)."""
+    """Decide the route; the order of the rules is part of the contract (examples, explicit choice, quick, exact, direct, fused)."""
+    if request.like or request.unlike:
+        weight = profiles.weights[Intent.FIND_SIMILAR][Modality.SEMANTIC]
+        return Plan(Strategy.SINGLE, ((Modality.SEMANTIC, weight),), _k(request.preset, profiles))
     if request.modalities:
         return _explicit(classification, request, profiles)
     if request.preset is Preset.QUICK:

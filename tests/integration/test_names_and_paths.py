@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.query import Filters, Strategy
+from app.domain.query import Filters, Modality, Strategy
 from app.domain.ranking import SearchAnswer
 from tests.integration.conftest import Bench, write_tree
 
@@ -83,3 +83,29 @@ async def test_what_is_too_long_for_a_name_is_not_compared_with_every_name(tree:
     answer = await tree.search("a" * 10_000, modalities=())
     assert not answer.partial
     assert answer.results == ()
+
+
+async def test_text_alone_puts_the_definition_of_a_name_before_what_says_it_more_often(bench: Bench, tmp_path: Path) -> None:
+    talk = "\n".join(f"# Gate {i}: the gate of a Gate opens the Gate" for i in range(60))
+    tree = {
+        "a_talk.py": f"{talk}\n",
+        "barrier.py": f"{talk}\n\n\ndef build(kind):\n    return [kind]\n\n\nclass Gate:\n    height = 2\n",
+    }
+    await bench.index(write_tree(tmp_path / "gates", tree), name="gates")
+    first = (await bench.search("Gate", modalities=(Modality.TEXT,))).results[0]
+    assert (first.path, first.symbol and first.symbol.qualified) == ("barrier.py", "Gate")
+
+
+async def test_a_misspelt_question_is_answered_with_similar_words_and_says_so(bench: Bench, tmp_path: Path) -> None:
+    tree = {
+        "auth.py": "def authenticate_visitor(token):\n    return bool(token)\n",
+        "ferry.py": "def departure_schedule(day):\n    return day\n",
+    }
+    await bench.index(write_tree(tmp_path / "spelling", tree), name="spelling")
+    answer = await bench.search("authentcate vistor", modalities=(Modality.TEXT,))
+    assert paths(answer) == ["auth.py"]
+    assert all(evidence.fuzzy for evidence in answer.results[0].evidence)
+    assert {"similar_words", "fuzzy_only"} <= {warning.code for warning in answer.warnings}
+    right = await bench.search("authenticate visitor", modalities=(Modality.TEXT,))
+    assert not {"similar_words", "fuzzy_only"} & {warning.code for warning in right.warnings}
+    assert paths(await bench.search("zzqxv wwqyk", modalities=(Modality.TEXT,))) == []

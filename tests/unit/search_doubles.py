@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from app.domain.code import PathClass
 from app.domain.errors import CursorExpired
 from app.domain.query import Classification, Filters, Intent, Modality, QueryTerms, RetrievalQuery, Scope, Snapshot
-from app.domain.ranking import ChunkHit, ChunkText, Evidence, FileHit, FileKey, RankedList
+from app.domain.ranking import Candidate, ChunkHit, ChunkText, Evidence, FileHit, FileKey, FileLink, RankedList
 
 TERMS = QueryTerms(single=False, terms={}, words=(), identifiers=(), wholes=frozenset())
 
@@ -117,10 +117,18 @@ class MemoryChunks:
     texts: Mapping[int, str] = field(default_factory=dict)
     values: Mapping[tuple[int, int], float] = field(default_factory=dict)
     missing: frozenset[int] = frozenset()
+    linked: Sequence[FileLink] = ()
+    names: Mapping[str, frozenset[str]] = field(default_factory=dict)
     found: dict[tuple[int, int], str] = field(default_factory=dict)
 
     async def centralities(self, scope: Scope, chunks: Sequence[tuple[FileKey, int]]) -> Mapping[tuple[int, int], float]:
         return self.values
+
+    async def links(self, scope: Scope, best: Sequence[Candidate], others: Sequence[Candidate]) -> Sequence[FileLink]:
+        return self.linked
+
+    async def defined_names(self, files: Sequence[Candidate]) -> Mapping[FileKey, frozenset[str]]:
+        return {candidate.key: self.names.get(candidate.key.path, frozenset()) for candidate in files}
 
     async def load(
         self, scope: Scope, chunks: Sequence[tuple[int, int]], found: Mapping[tuple[int, int], str] | None = None, kinds: Sequence[str] = ()
