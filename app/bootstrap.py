@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -16,18 +15,23 @@ from app.domain.errors import FourfoldError
 from app.domain.index import Job
 from app.domain.query import Modality
 from app.embeddings.cached import QueryVectorCache
-from app.embeddings.minilm import MiniLmEmbedder
+from app.embeddings.choice import Choice
+from app.embeddings.factory import Embedders
 from app.indexing.discover import revision
+from app.indexing.revision_diff import GitDiffs
 from app.ports import EmbeddingFailed, Readiness, Retriever
 from app.retrievers.graph import GraphRetriever
 from app.retrievers.lexicon import Lexicon
 from app.retrievers.semantic import SemanticRetriever
 from app.retrievers.structural import StructuralRetriever
+from app.retrievers.symbol_graph import EdgeGraph
 from app.retrievers.text import TextRetriever
 from app.search.classify import load_classifier, stop_words
+from app.search.impact import ImpactService
 from app.search.pipeline import SearchService
 from app.search.profiles import Profiles
-from app.storage import embedded
+from app.search.symbols import SymbolService
+from app.storage import embedded, vector_sets, vectors
 from app.storage.checks import check_server
 from app.storage.chunks import Chunks
 from app.storage.dsn import parse_dsn
@@ -38,12 +42,12 @@ from app.storage.pool import Pool
 from app.storage.repositories import Repositories
 from app.storage.schema import upgrade_if_needed
 from app.storage.snapshots import Snapshots
+from app.storage.symbol_rows import SymbolRows
 from app.storage.symbols import Symbols
 
 CONNECTIONS_PER_SEARCH = 4
 CONNECTIONS_BESIDE_SEARCHES = 8
 STATEMENT_SLACK_MS = 500
-EMBEDDER_THREADS = min(4, os.cpu_count() or 1)
 
 _log = structlog.get_logger(__name__)
 
@@ -58,7 +62,13 @@ class Backend:
     server: embedded.EmbeddedServer | None
     repositories: Repositories
     jobs: Jobs
-    embedder: QueryVectorCache | None
+    embedders: Embedders
+
+    @property
+    def embedder(self) -> QueryVectorCache | None:
+        """The embedder that is set."""
+        target = self.embedders.target
+        return target.embedder if target else None
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:
         """A connection of one's own, outside the pool and without its statement timeout."""
@@ -121,21 +131,30 @@ class Health:
     async def examine(self) -> Sequence[Readiness]:
         """``check`` and everything that is too slow to look at for every probe."""
         findings = [*await ServerExamination(self._backend.dsn).check(), *await self.check()]
-        embedder = self._backend.settings.embedder
-        if embedder == "minilm":
-            findings.append(await asyncio.to_thread(_examine_embedder))
-        else:
+        target = self._backend.embedders.target
+        if target is None:
             findings.append(Readiness("embedder", True, "none: no semantic search"))
+        else:
+            findings.append(await asyncio.to_thread(_examine_embedder, target))
+            findings += await self._examine_vector_sets() if findings[0].ok else []
         return findings
 
+    async def _examine_vector_sets(self) -> Sequence[Readiness]:
+        async with self._backend.connect() as own:
+            serving, building = await vector_sets.serving(own), await vector_sets.building(own)
+            waiting = await vectors.waiting(own, building.id) if building else []
+        said = f"{serving.name} serves" if serving else "none yet; a worker makes one"
+        said += f"; {building.name} is being built, {len(waiting)} repositories left" if building else ""
+        return [Readiness("vectors", True, said)]
 
-def _examine_embedder() -> Readiness:
+
+def _examine_embedder(choice: Choice) -> Readiness:
+    """One text is embedded: a provider is asked too."""
     try:
-        model = MiniLmEmbedder()
-        model.verify()
-    except FourfoldError as error:
-        return Readiness("embedder", False, error.message)
-    return Readiness("embedder", True, model.name)
+        choice.embedder.embed_documents(["verify"])
+    except (FourfoldError, EmbeddingFailed) as error:
+        return Readiness("embedder", False, str(error))
+    return Readiness("embedder", True, choice.embedder.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +165,8 @@ class Service:
     search: SearchService
     repositories: Repositories
     jobs: IndexRequests
-    symbols: Symbols
+    symbols: SymbolService
+    impact: ImpactService
     health: Health
 
 
@@ -171,6 +191,7 @@ async def store(settings: Settings) -> AsyncIterator[tuple[str, embedded.Embedde
 @asynccontextmanager
 async def backend(settings: Settings) -> AsyncIterator[Backend]:
     """The store, checked and migrated. Raises StoreUnavailable and ConfigurationError with what to do."""
+    embedders = Embedders(settings)
     async with store(settings) as (dsn, server):
         facts = await check_server(parse_dsn(dsn))
         for warning in facts.warnings:
@@ -183,13 +204,10 @@ async def backend(settings: Settings) -> AsyncIterator[Backend]:
         )
         await pool.open()
         try:
-            yield Backend(settings, dsn, pool, server, Repositories(pool), Jobs(pool), _embedder(settings))
+            yield Backend(settings, dsn, pool, server, Repositories(pool), Jobs(pool), embedders)
         finally:
+            embedders.close()
             await pool.close()
-
-
-def _embedder(settings: Settings) -> QueryVectorCache | None:
-    return QueryVectorCache(MiniLmEmbedder(threads=EMBEDDER_THREADS)) if settings.embedder == "minilm" else None
 
 
 @asynccontextmanager
@@ -198,18 +216,18 @@ async def service(settings: Settings, *, warm: bool = False) -> AsyncIterator[Se
     async with backend(settings) as opened:
         if warm:
             load_classifier().warm()
-        warming = asyncio.create_task(_warm(opened.embedder if warm else None))
+        warming = asyncio.create_task(_warm(opened.embedders.target if warm else None))
         try:
             yield compose(opened)
         finally:
             await warming
 
 
-async def _warm(embedder: QueryVectorCache | None) -> None:
-    """Load the model beside everything else, so that the first question does not wait for it."""
-    if embedder is not None:
+async def _warm(choice: Choice | None) -> None:
+    """Load the model beside everything else, so that the first question does not wait for it; a provider needs no warming."""
+    if choice is not None and not choice.remote:
         try:
-            await embedder.query_vector("warm up")
+            await choice.embedder.query_vector("warm up")
         except (EmbeddingFailed, FourfoldError) as error:
             _log.error("embedder_unusable", error=str(error))
 
@@ -222,8 +240,8 @@ def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
         Modality.STRUCTURAL: StructuralRetriever(opened.pool, lexicon),
         Modality.GRAPH: GraphRetriever(opened.pool),
     }
-    if opened.embedder is not None:
-        retrievers[Modality.SEMANTIC] = SemanticRetriever(opened.pool, opened.embedder)
+    if opened.embedders.target is not None:
+        retrievers[Modality.SEMANTIC] = SemanticRetriever(opened.pool, opened.embedders.for_set, opened.settings.embedding.exact_chunks)
     search = SearchService(
         classifier=load_classifier(),
         stop_words=stop_words(),
@@ -233,14 +251,23 @@ def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
         settings=opened.settings.search,
         profiles=profiles,
     )
+    symbols, impact = _symbol_services(opened)
     return Service(
         settings=opened.settings,
         search=search,
         repositories=opened.repositories,
         jobs=IndexRequests(opened.repositories, opened.jobs),
-        symbols=Symbols(opened.pool),
+        symbols=symbols,
+        impact=impact,
         health=Health(opened),
     )
+
+
+def _symbol_services(opened: Backend) -> tuple[SymbolService, ImpactService]:
+    rows = SymbolRows()
+    snapshots, store, graph = Snapshots(opened.pool), Symbols(opened.pool, rows), EdgeGraph(opened.pool, rows)
+    symbols = SymbolService(snapshots, store, graph)
+    return symbols, ImpactService(snapshots, store, graph, symbols, GitDiffs(opened.repositories))
 
 
 async def migrate(settings: Settings) -> None:

@@ -45,6 +45,48 @@ class IndexSettings(BaseModel):
     poll_seconds: float = Field(default=30.0, gt=0, description="how often the worker looks whether a local repository moved on")
 
 
+class VoyageSettings(BaseModel):
+    """Voyage AI as the provider of embeddings."""
+
+    api_key: SecretStr | None = Field(default=None, description="key of Voyage AI; needed with the embedder voyage")
+    model: str = Field(default="voyage-code-3", min_length=1, description="model of Voyage AI that can give 1,024 bits")
+    url: str | None = Field(default=None, description="address of its embeddings; unset: Voyage AI's own")
+    requests_per_minute: int = Field(default=2_000, ge=1, description="requests per minute that a process may send")
+    tokens_per_minute: int = Field(default=3_000_000, ge=1, description="tokens per minute that a process may send")
+
+
+class OpenAiSettings(BaseModel):
+    """Any server with OpenAI's interface for embeddings."""
+
+    api_key: SecretStr | None = Field(default=None, description="key of the server, if it wants one")
+    model: str | None = Field(default=None, min_length=1, description="the model to ask for; needed with the embedder openai")
+    url: str | None = Field(default=None, description="address of its embeddings, /v1/embeddings at the end; unset: OpenAI's own")
+    dimensions: int = Field(default=1_024, ge=8, le=65_536, description="numbers in a vector of the model; another width is an error")
+    send_dimensions: bool = Field(default=False, description="ask the server for that width: for models that can be cut short")
+    query_prefix: str = Field(default="", description="put before a question, for models that were trained with a prefix")
+    document_prefix: str = Field(default="", description="put before a chunk, likewise")
+    batch_texts: int = Field(default=32, ge=1, description="texts per request at most")
+    batch_tokens: int = Field(default=16_000, ge=1, description="tokens per request at most")
+    text_tokens: int = Field(default=8_000, ge=16, description="tokens that the model reads of a text; longer ones are cut into pieces")
+    requests_per_minute: int = Field(default=3_000, ge=1, description="requests per minute that a process may send")
+    tokens_per_minute: int = Field(default=1_000_000, ge=1, description="tokens per minute that a process may send")
+
+
+class EmbeddingSettings(BaseModel):
+    """Providers of embeddings, and the search among vectors."""
+
+    voyage: VoyageSettings = Field(default_factory=VoyageSettings, description="Voyage AI")
+    openai: OpenAiSettings = Field(default_factory=OpenAiSettings, description="servers with OpenAI's interface")
+    answer_seconds: float = Field(default=60.0, gt=0, description="how long a provider may take over a batch of chunks")
+    query_ms: int = Field(default=800, ge=20, description="how long a provider may take over a question; then the others answer alone")
+    exact_chunks: int = Field(
+        default=50_000,
+        ge=0,
+        description="the largest scope, in chunks, whose vectors are all compared; above it an approximate index is asked",
+    )
+    cache_days: int = Field(default=90, ge=1, description="days after which a computed vector that no index run asked for is forgotten")
+
+
 class Settings(BaseSettings):
     """The service's settings; build it with ``load_settings``."""
 
@@ -63,11 +105,14 @@ class Settings(BaseSettings):
     allowed_roots: Annotated[tuple[Path, ...], NoDecode] = Field(
         (), description="directories, separated by ':', under which local repositories may lie; unset: anywhere on loopback, nowhere else"
     )
-    embedder: Literal["minilm", "none"] = Field(default="minilm", description="the embedder: minilm, or none (no semantic search)")
+    embedder: Literal["static", "minilm", "voyage", "openai", "none"] = Field(
+        default="static", description="the embedder: static, minilm, voyage, openai, or none (no semantic search)"
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="least level that is logged")
     log_format: Literal["json", "console"] = Field(default="console", description="log lines as JSON or for people")
     search: SearchSettings = Field(default_factory=SearchSettings, description="read path")
     index: IndexSettings = Field(default_factory=IndexSettings, description="write path")
+    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="embedders and vectors")
 
     @field_validator("allowed_roots", mode="before")
     @classmethod

@@ -14,14 +14,15 @@ import structlog
 
 from app.bootstrap import Backend, backend
 from app.config import Settings
-from app.domain.errors import ConfigurationError, RepositoryNotFound, StoreUnavailable
+from app.domain.errors import ConfigurationError, EmbedderUnavailable, RepositoryNotFound, StoreUnavailable
 from app.domain.index import Job, JobState, Repository
 from app.indexing.discover import revision
-from app.indexing.embed import embed_pending
+from app.indexing.embed_sets import VectorSets
+from app.indexing.indexed_definitions import DefinitionMemory
 from app.indexing.parse import ParsePool
 from app.indexing.pipeline import IndexRun, index_tree
 from app.observability import metrics
-from app.ports import Embedder, EmbeddingFailed
+from app.ports import EmbeddingFailed
 from app.storage.engine import CONNECTION_ERRORS, Connection, connection
 from app.storage.jobs import Claims, ProgressStore
 from app.storage.repositories import MAIN_BRANCH
@@ -35,9 +36,10 @@ RECONNECT_SECONDS: Final = 2.0
 RETRY_SECONDS: Final = 5.0
 PROGRESS_SECONDS: Final = 0.25
 SWEEP_SECONDS: Final = 10.0
+EMBED_STOP_SECONDS: Final = 4.0
+EMBED_WAIT_SECONDS: Final = 10.0
 EMBED_RETRY_SECONDS: Final = 60.0
-EMBED_BATCH: Final = 8
-"""Chunks per commit; small, since an index run waits for the batch that is under way."""
+LONGEST_EMBED_RETRY_SECONDS: Final = 600.0
 
 STORE_LOST: Final = (StoreUnavailable, *CONNECTION_ERRORS)
 
@@ -54,6 +56,8 @@ class Worker:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._settings = backend.settings
+        self._memory = DefinitionMemory()
+        self._vector_sets = VectorSets(backend.connect, backend.embedders, backend.settings.embedding)
         self._indexing = False
         self._looked_at = 0.0
         self._swept_at = 0.0
@@ -72,7 +76,11 @@ class Worker:
                         await _sleep(stop, RECONNECT_SECONDS)
         finally:
             stop.set()
-            await embedding
+            self._backend.embedders.interrupt()
+            await asyncio.wait({embedding}, timeout=EMBED_STOP_SECONDS)
+            embedding.cancel()  # the index of a large vector set takes minutes to build
+            with contextlib.suppress(asyncio.CancelledError):
+                await embedding
 
     async def _serve(self, pool: ParsePool, stop: asyncio.Event) -> None:
         async with connection(self._backend.dsn, application_name="fourfold worker") as own:
@@ -142,35 +150,34 @@ class Worker:
         await asyncio.to_thread(_refuse_moved, Path(repository.source.path))
         writer = IndexWriter(claims.connection, repository.id, MAIN_BRANCH, pool.extractor)
         progress = _Progress(ProgressStore(self._backend.pool, job.id))
-        run = await index_tree(repository.source, writer, pool, self._settings.index, progress.report)
-        if self._backend.embedder is not None:
-            await refresh_counts(claims.connection, repository.id, self._backend.embedder.name)
+        run = await index_tree(repository.source, writer, pool, self._settings.index, progress.report, self._memory)
+        serving = await self._vector_sets.serving(claims.connection)
+        if serving is not None:
+            await refresh_counts(claims.connection, repository.id, serving.id)
         return run
 
     async def _keep_embedding(self, stop: asyncio.Event) -> None:
-        """Embed whatever is pending while no index run needs the machine; a broken model or store is tried again later."""
-        embedder = self._backend.embedder
-        while embedder is not None and not stop.is_set():
+        """Embed whatever waits while no index run needs the machine; a provider, model or store that fails is tried again later."""
+        while self._backend.embedders.target is not None and not stop.is_set():
             try:
-                done = 0 if self._indexing else await self.embed(embedder, stop)
-                pause = 0.0 if done else IDLE_SECONDS
+                async with connection(self._backend.dsn, application_name="fourfold embedding") as own:
+                    await self._embed(own, stop)
+                pause = 0.0
             except STORE_LOST as error:
                 _log.warning("embedding_interrupted", error=str(error))
                 pause = RECONNECT_SECONDS
+            except EmbedderUnavailable as error:
+                pause = min(error.retry_after or EMBED_WAIT_SECONDS, LONGEST_EMBED_RETRY_SECONDS)
+                _log.warning("embedding_waits", error=error.message, retry_seconds=pause)
             except (EmbeddingFailed, ConfigurationError) as error:
                 _log.error("embedding_failed", error=str(error), retry_seconds=EMBED_RETRY_SECONDS)
                 pause = EMBED_RETRY_SECONDS
             await _sleep(stop, pause)
 
-    async def embed(self, embedder: Embedder, stop: asyncio.Event) -> int:
-        """Embed what is pending until an index run begins; returns how many chunks were settled."""
-        done = 0
-        for repository in await self._backend.repositories.list():
-            if repository.coverage.embeddings_pending:
-                done += await embed_pending(
-                    self._backend.connect, embedder, repository.id, batch=EMBED_BATCH, should_stop=lambda: stop.is_set() or self._indexing
-                )
-        return done
+    async def _embed(self, own: Connection, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            done = 0 if self._indexing else await self._vector_sets.round(own, lambda: stop.is_set() or self._indexing)
+            await _sleep(stop, 0.0 if done else IDLE_SECONDS)
 
     async def _sweep(self, own: Connection) -> None:
         """Remove replaced content, one repository at a time."""

@@ -10,11 +10,11 @@ from pathlib import Path
 from app.config import load_settings
 from app.domain.errors import FourfoldError
 from app.observability import logging
-from benchmarks import index, latency, relevance, report
+from benchmarks import ctags, index, latency, relevance, report, vectors
 from benchmarks.corpora import Missing
 from benchmarks.tables import markdown
 
-COMMANDS = {"relevance": relevance.run, "latency": latency.run, "index": index.run}
+COMMANDS = {"relevance": relevance.run, "latency": latency.run, "index": index.run, "vectors": vectors.run, "ctags": ctags.run}
 
 
 def main() -> None:
@@ -44,8 +44,12 @@ def _parser() -> argparse.ArgumentParser:
         "DATABASE_URL say. What is measured is kept in benchmarks/work until `report` writes it, or the kinds named beside it, to "
         "benchmarks/results.",
     )
-    parser.add_argument("commands", nargs="*", metavar="COMMAND", type=_command, help="relevance, latency, index, report (default: all)")
-    parser.add_argument("--embedder", choices=["minilm", "none"], help="the embedder (default: FOURFOLD_EMBEDDER)")
+    parser.add_argument(
+        "commands", nargs="*", metavar="COMMAND", type=_command, help="relevance, latency, index, vectors, ctags, report (default: all)"
+    )
+    parser.add_argument(
+        "--embedder", choices=["static", "minilm", "voyage", "openai", "none"], help="the embedder (default: FOURFOLD_EMBEDDER)"
+    )
     parser.add_argument("--fresh", action="store_true", help="index anew even what is up to date")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave the other tools out")
 
@@ -59,6 +63,12 @@ def _parser() -> argparse.ArgumentParser:
     tree = parser.add_argument_group("latency, index")
     tree.add_argument("--tree", type=Path, help="the tree to measure on (default: benchmarks/corpora/django)")
     tree.add_argument("--requests", type=int, default=200, help="requests per route and number of clients (default: %(default)s)")
+
+    read = parser.add_argument_group("ctags")
+    read.add_argument(
+        "--trees", type=Path, nargs="+", default=[], metavar="TREE", help="trees to read (default: all in benchmarks/corpora)"
+    )
+    read.add_argument("--languages", type=lambda text: text.split(","), default=[], metavar="A,B", help="only these languages")
 
     written = parser.add_argument_group("report")
     written.add_argument("--name", default="report", help="the report is written to results/<date>-<name>.{md,json,svg}")

@@ -17,7 +17,7 @@ import numpy as np
 from app.config import Settings
 from app.domain.index import RepositorySource
 from app.domain.vectors import BITS
-from app.storage import vectors
+from app.storage import vector_sets, vectors
 from benchmarks import machine, peers
 from benchmarks.corpora import CORPORA, Missing, judged_set
 from benchmarks.queries import Route, draw
@@ -85,11 +85,13 @@ async def _facts(store: Store, name: str) -> dict[str, Any]:
         known = next(repository.id for repository in repositories if repository.name == name)
         facts["chunks"] = await connection.fetchval("SELECT count(*) FROM chunk WHERE repository_id = $1", known)
         if store.backend.embedder is not None:
-            facts["vectors_made_up"] = await _fill_vectors(connection, known, store.backend.embedder.name)
+            serving = await vector_sets.serving(connection)
+            assert serving is not None
+            facts["vectors_made_up"] = await _fill_vectors(connection, known, serving.id)
     return facts
 
 
-async def _fill_vectors(connection: Any, repository_id: int, vector_set: str) -> int:
+async def _fill_vectors(connection: Any, repository_id: int, vector_set: int) -> int:
     """Random bits for chunks without a vector: embedding a large tree takes hours, and reading it takes the same time either way."""
     dice = np.random.default_rng(repository_id)
     filled = 0
@@ -97,6 +99,7 @@ async def _fill_vectors(connection: Any, repository_id: int, vector_set: str) ->
         bits = dice.integers(0, 256, size=(len(chunks), BITS // 8), dtype=np.uint8)
         await vectors.store(connection, repository_id, vector_set, [chunk.chunk_id for chunk in chunks], bits)
         filled += len(chunks)
+    await vectors.refresh_counts(connection, repository_id, vector_set)
     return filled
 
 

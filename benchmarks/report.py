@@ -24,7 +24,7 @@ SHOWN: Final = (BASE, "no rescoring", "text alone", "semantic alone", "thorough"
 def keep(measured: Measured) -> Path:
     """Put the figures of one command aside; a later run of the same kind replaces them."""
     name = "-".join(str(measured[key]) for key in ("kind", "selection", "tree") if key in measured)
-    if measured["kind"] != "index":
+    if "embedder" in measured and measured["kind"] != "index":
         name += "-" + str(measured["embedder"]).partition("/")[0]
     path = WORK / "measured" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)

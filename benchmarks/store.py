@@ -24,10 +24,13 @@ from app.bootstrap import Backend, Service
 from app.config import Settings
 from app.domain.errors import RepositoryNotFound
 from app.domain.index import JobState, Repository, RepositorySource
+from app.domain.vectors import VectorSet
+from app.embeddings.choice import Choice
 from app.indexing.discover import revision
 from app.indexing.embed import EmbedProgress, embed_pending
 from app.indexing.parse import ParsePool, extractor_version
 from app.search.profiles import Profiles
+from app.storage import vector_sets, vectors
 from app.storage.dsn import parse_dsn
 from app.storage.engine import connection
 from app.worker import Worker
@@ -35,6 +38,7 @@ from benchmarks.corpora import WORK
 
 PREFIX: Final = "fourfold_bench"
 STAGES: Final = ("discover", "analyse", "resolve", "centrality", "publish")
+_CACHE_KEY: Final = "SELECT attname FROM pg_attribute WHERE attrelid = 'embedding_cache'::regclass AND attnum = 1"
 _EXTRACTORS: Final = """
     SELECT DISTINCT v.extractor FROM file_version v JOIN file f USING (repository_id, file_id)
     JOIN branch b ON b.repository_id = f.repository_id AND b.branch_id = f.branch_id
@@ -67,9 +71,11 @@ class Store:
             with ParsePool(self.settings.index) as pool:
                 for name in stale:
                     await self._index(name, sources[name], pool)
-        if embed and self.backend.embedder is not None:
-            for name in sources:
-                await self._embed(await self.backend.repositories.get(name))
+        choice = self.backend.embedders.target
+        if choice is not None:
+            serving = await self._serve(choice)
+            for name in sources if embed else ():
+                await self._embed(await self.backend.repositories.get(name), choice, serving)
 
     async def index_again(self, name: str) -> None:
         """A further run over a source that is indexed already."""
@@ -108,13 +114,21 @@ class Store:
         self.seconds[name] = seconds
         say(f"indexed {name}: {job.result['files']} files in {sum(seconds.values()):.1f} s")
 
-    async def _embed(self, repository: Repository) -> None:
+    async def _serve(self, choice: Choice) -> VectorSet:
+        """Let the vectors of the embedder to be measured serve at once, complete or not."""
+        async with self.backend.connect() as opened:
+            active = await vector_sets.activate(opened, choice.embedder.name, choice.kind, choice.model)
+            await vector_sets.promote(opened, active.id)
+            for repository_id in await vectors.repositories(opened):
+                await vectors.refresh_counts(opened, repository_id, active.id)
+        return active
+
+    async def _embed(self, repository: Repository, choice: Choice, serving: VectorSet) -> None:
         def tell(progress: EmbedProgress) -> None:
             if progress.done:
                 say(f"embedding {repository.name}: {progress.done} chunks done, {progress.pending} left")
 
-        assert self.backend.embedder is not None
-        await embed_pending(self.backend.connect, self.backend.embedder, repository.id, on_progress=tell)
+        await embed_pending(self.backend.connect, choice, serving, repository.id, on_progress=tell)
 
 
 @asynccontextmanager
@@ -162,9 +176,10 @@ async def _copy_vectors(from_url: str, to_url: str) -> None:
     """Add the vectors of one database to another's cache."""
     rows = io.BytesIO()
     async with connection(from_url) as source:
-        await source.copy_from_query("SELECT vector_set, text_hash, bits FROM embedding_cache", output=rows, format="binary")
+        key = await source.fetchval(_CACHE_KEY)
+        await source.copy_from_query(f"SELECT {key}, text_hash, bits FROM embedding_cache", output=rows, format="binary")  # noqa: S608  a name of the catalog
     rows.seek(0)
     async with connection(to_url) as target, target.transaction():
-        await target.execute("CREATE TEMP TABLE arrived (LIKE embedding_cache) ON COMMIT DROP")
-        await target.copy_to_table("arrived", source=rows, format="binary", columns=["vector_set", "text_hash", "bits"])
+        await target.execute("CREATE TEMP TABLE arrived (LIKE embedding_cache INCLUDING DEFAULTS) ON COMMIT DROP")
+        await target.copy_to_table("arrived", source=rows, format="binary", columns=["embedder", "text_hash", "bits"])
         await target.execute("INSERT INTO embedding_cache SELECT * FROM arrived ON CONFLICT DO NOTHING")

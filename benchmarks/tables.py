@@ -172,6 +172,28 @@ def _index(measured: Measured) -> Iterator[str]:
     yield from _missing(measured["peers"])
 
 
+def _ctags(measured: Measured) -> Iterator[str]:
+    yield f"## Extraction against universal-ctags: {', '.join(measured['trees'])}"
+    yield ""
+    yield "Of the functions, classes, methods and types that ctags reads, those found with name, kind and line."
+    yield ""
+    rows = measured["rows"]
+    yield from _table(
+        ["language", "files", "tags", "misread by ctags", "found", "share"],
+        [
+            [row["language"], str(row["files"]), str(row["tags"]), str(row["misread"]), str(row["found"]), f"{row['share']:.2%}"]
+            for row in [{**row, "misread": sum(row["misread"].values())} for row in rows]
+        ],
+    )
+    for row in rows:
+        yield ""
+        yield f"**{row['language']}**: " + ", ".join(f"{kind} {found}/{count}" for kind, (found, count) in row["kinds"].items())
+        for title, word in (("misread", "misread"), ("reasons", "missed")):
+            for reason, count in row[title].items():
+                places = "; ".join(f"`{place}`" for place in row["examples"][reason])
+                yield f"- {word}, {reason}: {count}. {places}"
+
+
 def _bytes(table: Mapping[str, int]) -> int:
     return table["rows"] + table["aside"] + table["indexes"]
 
@@ -190,4 +212,31 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
         yield "| " + " | ".join([*row, *[""] * (len(head) - len(row))]) + " |"
 
 
-_SECTIONS: Final[Mapping[str, Callable[[Measured], Iterator[str]]]] = {"relevance": _relevance, "latency": _latency, "index": _index}
+def _vectors(measured: Measured) -> Iterator[str]:
+    yield f"## Nearest vectors: {measured['chunks']} chunks of {measured['repositories']} repositories, embedder {measured['embedder']}"
+    yield ""
+    built = f"built in {measured['index_seconds']} s" if measured["index_seconds"] else "there already"
+    yield f"{measured['queries']} sentences of documentation ask. Index: {measured['index_bytes'] / 1e6:.0f} MB, {built}. Milliseconds."
+    yield ""
+    yield from _table(
+        ["among", "way", "kept", "p50", "p95", "recall"],
+        [
+            [
+                row["what"],
+                row["way"],
+                str(row["kept"]),
+                *(f"{row[key]:.1f}" for key in ("p50_ms", "p95_ms")),
+                "" if row["recall"] is None else f"{row['recall']:.3f}",
+            ]
+            for row in measured["rows"]
+        ],
+    )
+
+
+_SECTIONS: Final[Mapping[str, Callable[[Measured], Iterator[str]]]] = {
+    "relevance": _relevance,
+    "latency": _latency,
+    "index": _index,
+    "vectors": _vectors,
+    "ctags": _ctags,
+}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +55,8 @@ class TermCounts:
 class FileAnalysis:
     """Everything the store needs to know of one file version.
 
-    ``symbol_words[i]`` are the stemmed words of symbol i's name; ``symbol_chunk[i]`` the ordinal of the chunk of its name's line.
+    ``symbol_ids[i]`` is the id of symbol i, ``symbol_words[i]`` are the stemmed words of its name, ``symbol_chunk[i]`` is the ordinal of
+    the chunk of its name's line.
     """
 
     path: str
@@ -70,16 +70,23 @@ class FileAnalysis:
     lines: int
     chunks: tuple[Chunk, ...]
     extraction: Extraction
+    symbol_ids: tuple[int, ...]
     symbol_words: tuple[tuple[str, ...], ...]
     symbol_chunk: tuple[int, ...]
     name_words: tuple[str, ...]
     counts: TermCounts
 
 
-class Posting(NamedTuple):
-    """One row of the word index: in how many files the term occurs, and its chunks with their weights ×1,000."""
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """A segment of the word index: for each term the number of files that it occurs in, and its chunks with their weights ×1,000.
 
-    term: str
-    files: int
-    chunks: list[int]
-    weights: list[int]
+    The terms ascend by code points. Term i's part of ``chunks`` and ``weights`` (int32, int16) ends at ``ends[i]`` and begins where
+    that of the term before ends; chunk ids ascend in it.
+    """
+
+    terms: tuple[str, ...]
+    files: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    chunks: NDArray[np.int32]
+    weights: NDArray[np.int16]

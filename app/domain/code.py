@@ -1,12 +1,14 @@
 """What is read out of source files: symbols, references, imports, chunks.
 
-Lines are 1-based and inclusive; columns are 0-based code points.
+Lines are 1-based and inclusive; columns are 0-based code points. What a file has hundreds of is a NamedTuple: these are made, sent
+between processes and read back by the hundred thousand.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class SymbolKind(StrEnum):
@@ -68,6 +70,19 @@ class ReferenceKind(StrEnum):
     READ = "read"
 
 
+class BindingKind(StrEnum):
+    """How a binding gives its value: as it is, one item of it, by ``with``, what a function gives back, a call, with what it passes on."""
+
+    ASSIGN = "assign"
+    ITEM = "item"
+    ENTER = "enter"
+    DECLARE = "declare"
+    RETURN = "return"
+    YIELD = "yield"
+    CALL = "call"
+    DECORATE = "decorate"
+
+
 class EdgeKind(StrEnum):
     """How the source symbol of an edge depends on its target."""
 
@@ -108,8 +123,7 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """One definition. ``qualified`` is the dotted path inside the file (``Flask.route``), without anything path-derived.
 
     ``container`` is the index of the enclosing symbol in the same file's list, which is ordered by position.
@@ -128,10 +142,10 @@ class Symbol:
     container: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """One use of a name. ``receiver`` is the text before the last dot (``self``, ``app.config``), None for a bare name.
 
+    An empty receiver: the call of a name that the function itself binds. An empty name: the call of what the receiver gives (``f()()``).
     ``enclosing`` is the index of the innermost symbol around it, None at the file's top level.
     """
 
@@ -143,8 +157,23 @@ class Reference:
     enclosing: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Binding(NamedTuple):
+    """Where a name, an attribute or an item gets a value. ``target`` and ``value`` are source text.
+
+    A ``declare`` has a type for its value; a ``return`` and a ``yield`` have no target, a ``call`` has the whole call for its value and
+    no target. ``until`` is the last line of the block around it: up to there nothing but a later binding can make it void.
+    ``enclosing`` is the index of the innermost symbol around it, None at the file's top level.
+    """
+
+    kind: BindingKind
+    target: str
+    value: str
+    line: int
+    until: int
+    enclosing: int | None
+
+
+class Import(NamedTuple):
     """One name a file brings in.
 
     ``module`` is written as in the source (``..models``, ``./util``, ``crate::net``, ``<stdio.h>``); ``name`` is the imported
@@ -169,10 +198,10 @@ class Extraction:
     references: tuple[Reference, ...] = ()
     imports: tuple[Import, ...] = ()
     error_ratio: float = 0.0
+    bindings: tuple[Binding, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A run of whole lines. The chunks of a file cover every line exactly once, in order."""
 
     start_line: int

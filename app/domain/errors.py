@@ -5,12 +5,15 @@
     ├── QueryNotServable          422  query_not_servable       the query cannot be answered within bounds, with the reason
     ├── NotFound                  404  not_found
     │   ├── RepositoryNotFound    404  repository_not_found
-    │   └── JobNotFound           404  job_not_found
+    │   ├── JobNotFound           404  job_not_found
+    │   └── SymbolNotFound        404  symbol_not_found
     ├── Conflict                  409  conflict
     ├── NotIndexed                425  not_indexed              with Retry-After
     ├── CursorExpired             410  cursor_expired
     ├── Overloaded                503  overloaded               with Retry-After
     ├── StoreUnavailable          503  store_unavailable        with Retry-After
+    ├── EmbedderUnavailable       503  embedder_unavailable     the provider of embeddings does not answer; search degrades, chunks wait
+    ├── TextWithheld              422  text_withheld            the text holds a secret, which is not sent to a provider
     └── ConfigurationError        500  configuration            the service cannot start like this; the message says what to do
 
 The docstring is the default message; ``code`` is the stable end of the problem's ``type``.
@@ -67,6 +70,12 @@ class JobNotFound(NotFound):
     code = "job_not_found"
 
 
+class SymbolNotFound(NotFound):
+    """There is no symbol with that id."""
+
+    code = "symbol_not_found"
+
+
 class Conflict(FourfoldError):
     """The request contradicts what is stored."""
 
@@ -100,6 +109,20 @@ class StoreUnavailable(FourfoldError):
 
     code = "store_unavailable"
     status = 503
+
+
+class EmbedderUnavailable(FourfoldError):
+    """The embedder cannot be reached at the moment."""
+
+    code = "embedder_unavailable"
+    status = 503
+
+
+class TextWithheld(FourfoldError):
+    """The text seems to hold a secret and is not sent to the provider of embeddings."""
+
+    code = "text_withheld"
+    status = 422
 
 
 class ConfigurationError(FourfoldError):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.domain.code import EdgeClass, EdgeKind, Import, Reference, Symbol
+from app.domain.code import Binding, EdgeClass, EdgeKind, Import, Reference, Symbol
 from app.domain.symbol_id import file_symbol_id, symbol_id
 
 
@@ -25,6 +25,7 @@ class FileFacts:
     symbol_ids: Sequence[int]
     references: Sequence[Reference] = ()
     imports: Sequence[Import] = ()
+    bindings: Sequence[Binding] = ()
 
     @property
     def module_id(self) -> int:
@@ -32,7 +33,10 @@ class FileFacts:
 
 
 class ResolvedEdge(NamedTuple):
-    """One dependency of a file. ``reference`` is its index in the file's references, None for imports and overrides."""
+    """One dependency of a file. ``reference`` is its index in the file's references, None for imports and overrides.
+
+    ``external`` is the dotted name of a target in a library, whose id is then that of ``external_id``; empty for all others.
+    """
 
     source: int
     target: int
@@ -40,6 +44,7 @@ class ResolvedEdge(NamedTuple):
     edge_class: EdgeClass
     reference: int | None
     line: int
+    external: str = ""
 
 
 def identify(path: str, symbols: Sequence[Symbol]) -> tuple[int, ...]:

@@ -18,6 +18,13 @@ def glob_regex(pattern: str) -> str:
     return f"{prefix}{_body_regex(body)}(/.*)?$"
 
 
+def literal_prefix(pattern: str) -> str:
+    """What every path begins with that the glob matches: its text up to the first wildcard, nothing where it matches at any depth."""
+    if "/" not in pattern.rstrip("/"):
+        return ""
+    return re.split(r"[*?\[\\]", pattern.strip("/"), maxsplit=1)[0]
+
+
 def split_globs(patterns: Iterable[str]) -> tuple[list[str], list[str]]:
     """Regular expressions of the globs that include, and of those that exclude (a leading ``!``)."""
     include: list[str] = []

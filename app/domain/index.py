@@ -51,6 +51,7 @@ class Coverage:
     skipped: int = 0
     embeddings_pending: int = 0
     embeddings_failed: int = 0
+    embeddings_withheld: int = 0
     by_outcome: Mapping[str, int] = field(default_factory=dict)
     by_reason: Mapping[str, int] = field(default_factory=dict)
     by_language: Mapping[str, int] = field(default_factory=dict)

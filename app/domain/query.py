@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # numpy, which a parser process has no use for
+    from app.domain.vectors import VectorSet
 
 
 class Modality(StrEnum):
@@ -100,6 +104,8 @@ class SearchRequest:
     timeout_ms: int | None = None
     explain: bool = False
     rescore: bool = True
+    like: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +127,16 @@ class Snapshot:
     chunks: int
     embeddings_pending: int
     files_by_outcome: Mapping[str, int]
+    embeddings_failed: int = 0
+    embeddings_withheld: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where an answer comes from: the snapshots, resolved once per request."""
+    """Where an answer comes from: the snapshots and the vectors that serve, resolved once per request."""
 
     snapshots: tuple[Snapshot, ...]
+    vectors: VectorSet | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +171,10 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalQuery:
-    """What a retriever is handed: the same for all four. ``after``: where a list of every match in path order goes on."""
+    """What a retriever is handed: the same for all four. ``after``: where a list of every match in path order goes on.
+
+    ``limit`` chunks make a good ranking, ``results`` files were asked for. ``like`` and ``unlike`` are ids of chunks and symbols.
+    """
 
     text: str
     classification: Classification
@@ -174,3 +186,6 @@ class RetrievalQuery:
     deadline_ms: int
     every_match: bool = False
     after: Position | None = None
+    results: int = 10
+    like: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()

@@ -109,6 +109,15 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class FileLink:
+    """How many edges of the dependency graph lead from one file to another of the same repository."""
+
+    source: FileKey
+    target: FileKey
+    edges: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkText:
     """A chunk as stored, for display. ``symbol`` is the definition the chunk shows best."""
 
@@ -161,6 +170,7 @@ class FileCopy:
 class SearchResult:
     """One entry of the answer."""
 
+    chunk_id: str
     repository: str
     revision: str
     path: str

@@ -21,9 +21,12 @@ def file_symbol_id(path: str) -> int:
     return _hashed("file", path)
 
 
-def external_id(name: str) -> int:
-    """The id of something outside the repository, by the name that its users import it by (``requests.get``)."""
-    return _hashed("external", name)
+def external_id(language: str, name: str) -> int:
+    """The id of something outside the repository, by the name that its users import it by (``requests.get``).
+
+    ``language`` stands for all languages that can import from each other (``javascript`` for TypeScript too).
+    """
+    return _hashed("external", language, name)
 
 
 def format_id(identifier: int) -> str:

@@ -9,13 +9,15 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from app.config import IndexSettings
 from app.domain.analysis import FileAnalysis, SkippedFile, SourceFile
 from app.domain.code import Extraction, Outcome
+from app.domain.facts import identify
 from app.domain.index import SkipReason
 from app.domain.paths import path_class
 from app.domain.words import file_name_words, symbol_words
@@ -30,6 +32,8 @@ Extractor: TypeAlias = Callable[[LanguageSpec, str], Extraction]
 
 HEAD: Final = 8_192
 """Characters from the beginning that may decide the language."""
+
+_BLOCK: Final = 1 << 16
 
 MOSTLY_ERRORS: Final = 0.5
 """Share of a file that fits nowhere in the grammar, from which on its symbols are reported as doubtful."""
@@ -57,15 +61,33 @@ def analyse(
 
     ``failed`` is why an earlier attempt to parse it came to nothing: it is then analysed as text. Raises what ``extract`` raises.
     """
-    data = _read(file.absolute, settings.max_file_bytes)
+    content = _content(file, known, settings.max_file_bytes)
+    if isinstance(content, _Content):
+        return _analyse_text(file, content.data, content.sha256, settings, extract, failed)
+    return content
+
+
+def glance(file: SourceFile, known: frozenset[bytes], settings: IndexSettings) -> Unchanged | SkippedFile | None:
+    """The result for a file that need not be analysed, None for one that must be. Cheap, and nothing in it can crash."""
+    content = _content(file, known, settings.max_file_bytes)
+    return None if isinstance(content, _Content) else content
+
+
+class _Content(NamedTuple):
+    data: bytes
+    sha256: bytes
+
+
+def _content(file: SourceFile, known: frozenset[bytes], max_bytes: int) -> _Content | Unchanged | SkippedFile:
+    """The bytes of a file that must be analysed. Content decides, never a time stamp."""
+    data = _read(file.absolute, max_bytes)
     if isinstance(data, SkipReason):
         return SkippedFile(file.path, data)
     digest = hashlib.sha256(data).digest()
     if digest in known:
         return Unchanged(file.path, digest)
-    if reason := unsearchable(data):
-        return SkippedFile(file.path, reason)
-    return _analyse_text(file, data, digest, settings, extract, failed)
+    reason = unsearchable(data)
+    return SkippedFile(file.path, reason) if reason else _Content(data, digest)
 
 
 def _analyse_text(
@@ -96,6 +118,7 @@ def _analyse_text(
         lines=chunks[-1].end_line if chunks else 0,
         chunks=chunks,
         extraction=extraction,
+        symbol_ids=identify(file.path, extraction.symbols),
         symbol_words=tuple(symbol_words(symbol.name) for symbol in extraction.symbols),
         symbol_chunk=tuple(chunk_of_line(chunks, symbol.name_line) for symbol in extraction.symbols),
         name_words=file_name_words(file.path),
@@ -115,13 +138,27 @@ def _read(path: Path, max_bytes: int) -> bytes | SkipReason:
     """The bytes of a regular file. It may have changed since the tree was listed, into a link or a pipe for instance."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                return SkipReason.SPECIAL_FILE
-            if path.parent.resolve() != path.parent:
-                return SkipReason.SYMLINK
-            data = file.read(max_bytes + 1)
     except OSError:
         return SkipReason.SYMLINK if path.is_symlink() else SkipReason.UNREADABLE
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            return SkipReason.SPECIAL_FILE
+        if _is_behind_link(handle, path):
+            return SkipReason.SYMLINK
+        data = os.read(handle, min(status.st_size, max_bytes) + 1)
+        while len(data) <= max_bytes and (more := os.read(handle, _BLOCK)):
+            data += more
+    except OSError:
+        return SkipReason.UNREADABLE
+    finally:
+        os.close(handle)
     return SkipReason.TOO_LARGE if len(data) > max_bytes else data
+
+
+def _is_behind_link(handle: int, path: Path) -> bool:
+    """Whether a folder above an opened file is a symbolic link by now."""
+    with suppress(OSError):  # Linux tells where the file was found, much faster than looking at every folder
+        if os.readlink(f"/proc/self/fd/{handle}") == str(path):  # noqa: PTH115 - a Path for every file would cost more than reading it
+            return False
+    return path.parent.resolve() != path.parent

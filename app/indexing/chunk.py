@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 from app.domain.code import Chunk, Symbol
@@ -43,15 +43,17 @@ def chunk_of_line(chunks: Sequence[Chunk], line: int) -> int:
     return max(0, bisect_right(chunks, line, key=lambda candidate: candidate.start_line) - 1)
 
 
+def _bytes(line: str) -> int:
+    return len(line) if line.isascii() else len(line.encode("utf-8"))
+
+
 class _Fitting:
     """Whether a run of lines fits into a chunk. Lines are 0-based, runs half-open."""
 
     def __init__(self, lines: Sequence[str], max_lines: int, max_bytes: int) -> None:
         self._max_lines = max_lines
         self._max_bytes = max_bytes
-        self._ends = [0]
-        for line in lines:
-            self._ends.append(self._ends[-1] + len(line.encode("utf-8")) + 1)
+        self._ends = list(accumulate((_bytes(line) + 1 for line in lines), initial=0))
 
     def fits(self, start: int, end: int) -> bool:
         return end - start <= self._max_lines and self._ends[end] - self._ends[start] - 1 <= self._max_bytes

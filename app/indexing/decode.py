@@ -44,7 +44,7 @@ _FOREIGN_LINE: Final = re.compile(rb"[^\n\x80-\xff]{0,200}[\x80-\xff][^\n]{0,400
 _FOREIGN_RUN: Final = re.compile(rb"[\x80-\xff]+")
 _STRAY: Final = re.compile("[\udc80-\udcff]")
 _UNREADABLE: Final = frozenset({"Cc", "Cn", "Co", "Cs"})
-_READABLE: Final = 0.97
+_MOST_UNREADABLE: Final = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def wide_encoding(head: bytes) -> str | None:
         except UnicodeDecodeError:
             continue
         blanks = text.count(" ") + text.count("\n")
-        if blanks > most_blanks and _readable_share(text) >= _READABLE:
+        if blanks > most_blanks and _is_readable(text):
             best, most_blanks = encoding, blanks
     return best
 
@@ -161,6 +161,8 @@ def _detected(data: bytes) -> str | None:
     return best.encoding if best else None
 
 
-def _readable_share(text: str) -> float:
-    readable = sum(1 for character in text if character in "\t\n\r\f" or unicodedata.category(character) not in _UNREADABLE)
-    return readable / len(text)
+def _is_readable(text: str) -> bool:
+    """Whether hardly any character is one that texts have not; binary data shows it after a few hundred."""
+    unreadable = (character for character in text if character not in "\t\n\r\f" and unicodedata.category(character) in _UNREADABLE)
+    tolerated = int(len(text) * _MOST_UNREADABLE)
+    return next(islice(unreadable, tolerated, None), None) is None

@@ -18,9 +18,11 @@ _HEADER_BYTES: Final = 4 * SIGNATURE_LENGTH  # enough for 300 code points of fou
 _DOC_COMMENTS: Final = 40  # the reader sees the first 300 code points; longer runs of line comments are not gathered
 _DOC_BYTES: Final = 4_000
 _LINE_PREFIX: Final = re.compile(rb"[\w \t]*")
-_COMMENT_MARKERS: Final = re.compile(r"^\s*(?:/\*[*!]*|\*/|\*(?!/)|//[/!]*|#+!?|--|<!--)?\s?|\s*(?:\*+/|-->)\s*$")
+_COMMENT_MARKERS: Final = re.compile(
+    r"^\s*(?:/\*[*!]*|\*/|\*(?!/)|//[/!]*|#+!?|--+(?:\[=*\[)?(?:\s*[|^](?=\s))?|\{-\s*\|?|<!--)?\s?|\s*(?:\*+/|-->|-\}|(?:--)?\]=*\])\s*$"
+)
 _MARKUP: Final = re.compile(r"</?(?:summary|remarks|returns|param|para|c|code|see|p)\b[^>]*>")
-_DOCSTRING_QUOTES: Final = re.compile(r"^[A-Za-z]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$")
+_DOCSTRING_QUOTES: Final = re.compile(r"^~?[A-Za-z]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$")
 
 
 class Surroundings:

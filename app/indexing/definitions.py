@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -27,12 +28,16 @@ Mark = Literal["barrier", "access"]
 
 @dataclass(slots=True)
 class Candidate:
-    """A definition before its place among the others is known. Offsets are bytes; decorators are not yet part of it."""
+    """A definition before its place among the others is known. Offsets are bytes; decorators are not yet part of it.
+
+    ``written_start`` is where the name begins with all that is written around it.
+    """
 
     role: PatternRole
     body: Node | None
     name: str
     name_start: int
+    written_start: int
     kind: SymbolKind
     scope: str
     scope_start: int
@@ -43,13 +48,14 @@ class Candidate:
 
 @dataclass(slots=True)
 class Definitions:
-    """The symbols of a file, their byte spans (decorators included), and the names that each callable binds for itself.
+    """The symbols of a file, their byte spans (decorators included), where their bodies begin, and the names that each callable binds.
 
     ``own_names`` are the byte offsets at which definitions name themselves and their scope: these are no references.
     """
 
     symbols: list[Symbol] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
+    bodies: list[int] = field(default_factory=list)
     own_names: set[int] = field(default_factory=set)
     bound: dict[int, set[str]] = field(default_factory=dict)
 
@@ -61,7 +67,8 @@ def find_definitions(rules: ExtractionRules, text: SourceText, matches: PatternM
     """
     candidates = _candidates(rules, text, matches, imported)
     sweep = _Sweep(rules, text, matches)
-    items: list[tuple[int, int, Candidate | Mark]] = [(c.start, c.end, c) for c in candidates]
+    separate = _without_later_clauses(text, matches, candidates)
+    items: list[tuple[int, int, Candidate | Mark]] = [(c.start, c.end, c) for c in separate]
     for mark in ("barrier", "access"):
         items += [(node.start_byte, node.end_byte, mark) for captures in matches.marks(mark) for node in captures[mark]]
     items.sort(key=lambda item: (item[0], -item[1]))
@@ -75,6 +82,7 @@ def find_definitions(rules: ExtractionRules, text: SourceText, matches: PatternM
     locals_ += [(node.start_byte, text.of(node)) for node in nodes if node.start_byte not in imported]
     _bind(sweep.found, sorted(locals_))
     sweep.found.own_names = {start for candidate in candidates for start in (candidate.name_start, candidate.scope_start)}
+    sweep.found.own_names.update(captures["own"][0].start_byte for captures in matches.marks("own"))
     return sweep.found
 
 
@@ -114,7 +122,7 @@ class _Sweep:
             container = symbols[container].container
         parent = symbols[container] if container is not None else None
         kind = symbol_kind(self._rules, candidate, parent)
-        first, doc = self._surroundings.of(candidate.start, candidate.name_start)
+        first, doc = self._surroundings.of(candidate.start, candidate.written_start)
         symbol = self._symbol(candidate, kind, container, first, doc)
         if kind in STORED and symbol.qualified in self._stored:
             return
@@ -123,6 +131,7 @@ class _Sweep:
             self._nesting.push(candidate.start, candidate.end, len(symbols), is_callable=kind.is_callable)
         symbols.append(symbol)
         self.found.spans.append((first, first if member else candidate.end))
+        self.found.bodies.append(candidate.header_end)
 
     def _holder(self, container: int | None) -> int | None:
         """The type whose method assigns to ``self.x`` or ``this.x``."""
@@ -181,6 +190,7 @@ def _candidate(rules: ExtractionRules, text: SourceText, role: PatternRole, capt
         body=body,
         name=name,
         name_start=name_node.start_byte + offset,
+        written_start=name_node.start_byte,
         kind=SymbolKind(role.kind),
         scope=dotted_scope(scope, rules) if scope else "",
         scope_start=scope_start,
@@ -188,6 +198,35 @@ def _candidate(rules: ExtractionRules, text: SourceText, role: PatternRole, capt
         end=node.end_byte,
         header_end=body.start_byte if body else node.end_byte,
     )
+
+
+def _without_later_clauses(text: SourceText, matches: PatternMatches, candidates: list[Candidate]) -> list[Candidate]:
+    """Definitions of one name that follow each other, with nothing but comments in between, are the clauses of one definition."""
+    if not any("clauses" in candidate.role.settings for candidate in candidates):
+        return candidates
+    comments = sorted((node.start_byte, node.end_byte) for captures in matches.marks("comment") for node in captures["comment"])
+    kept: list[Candidate] = []
+    last: dict[tuple[str, str], Candidate] = {}
+    for candidate in sorted(candidates, key=lambda item: item.start):
+        if "clauses" in candidate.role.settings:
+            earlier = last.get((candidate.role.kind, candidate.name))
+            if earlier is not None and _is_blank(text, comments, earlier.end, candidate.start):
+                earlier.end = candidate.end
+                continue
+            last[candidate.role.kind, candidate.name] = candidate
+        kept.append(candidate)
+    return kept
+
+
+def _is_blank(text: SourceText, comments: list[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether nothing but comments stands between two positions."""
+    while start < end:
+        index = bisect_left(comments, (start, start))
+        stop = min(end, comments[index][0]) if index < len(comments) else end
+        if text.data[start:stop].strip():
+            return False
+        start = comments[index][1] if stop < end else end
+    return True
 
 
 def _extend_open_namespaces(text: SourceText, found: dict[int, Candidate]) -> None:

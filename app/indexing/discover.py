@@ -29,7 +29,7 @@ LONGEST_PATH: Final = 2_000
 class Discovery:
     """What a tree holds, ordered by path. ``excluded`` counts the files that the include and exclude globs left out.
 
-    ``revision`` was taken before the tree was listed, so that a change in between makes the next look see a newer one.
+    ``revision`` was taken before any file was read, so that a change in between makes the next look see a newer one.
     """
 
     files: tuple[SourceFile, ...]
@@ -46,8 +46,11 @@ def discover(root: Path, include: Sequence[str], exclude: Sequence[str], max_fil
     """
     root = _directory(root)
     tree = _git_tree(root)
-    state = tree.revision() if tree else _folder_revision(root)
-    found = _git_entries(tree) if tree else _folder_entries(root)
+    if tree:
+        state, found = tree.revision(), _git_entries(tree)
+    else:
+        walked = sorted(walk(str(root)))
+        state, found = _folder_revision(root, walked), _folder_entries(walked)
     chosen = _Globs(include, exclude)
     selected = {path: reason for path, reason in sorted(found.items()) if chosen.select(path)}
     attributes = tree.attributes(list(selected)) if tree else {}
@@ -77,17 +80,18 @@ def revision(root: Path) -> str:
     """
     root = _directory(root)
     tree = _git_tree(root)
-    return tree.revision() if tree else _folder_revision(root)
+    return tree.revision() if tree else _folder_revision(root, sorted(walk(str(root))))
 
 
 class _Globs:
     def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
         self._include = GitIgnoreSpec.from_lines(include) if include else None
-        self._exclude = GitIgnoreSpec.from_lines(exclude)
+        self._exclude = GitIgnoreSpec.from_lines(exclude) if exclude else None
 
     def select(self, path: bytes) -> bool:
         name = path.decode("utf-8", "backslashreplace")
-        return (self._include is None or self._include.match_file(name)) and not self._exclude.match_file(name)
+        included = self._include is None or self._include.match_file(name)
+        return included and not (self._exclude and self._exclude.match_file(name))
 
 
 class _Inspector:
@@ -97,6 +101,7 @@ class _Inspector:
         self._root = root
         self._max_file_bytes = max_file_bytes
         self._folders: dict[bytes, bool] = {}
+        self._real: dict[bytes, bool] = {}
 
     def inspect(self, path: bytes) -> os.stat_result | SkipReason | None:
         """The status of a file to index, or why it is skipped; None when it is not there (deleted, or behind a symbolic link)."""
@@ -116,8 +121,12 @@ class _Inspector:
 
     def _in_real_folders(self, path: bytes) -> bool:
         """Whether no parent is a symbolic link: the index of a hostile repository may lead out of the root through one."""
-        parts = path.split(b"/")[:-1]
-        return b".." not in parts and all(self._is_folder(b"/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+        parent = path.rpartition(b"/")[0]
+        if parent not in self._real:
+            parts = parent.split(b"/") if parent else []
+            folders = (b"/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+            self._real[parent] = b".." not in parts and all(map(self._is_folder, folders))
+        return self._real[parent]
 
     def _is_folder(self, path: bytes) -> bool:
         if path not in self._folders:
@@ -150,25 +159,25 @@ def _git_entries(tree: GitTree) -> dict[bytes, SkipReason | None]:
     return entries
 
 
-def _folder_entries(root: Path) -> dict[bytes, SkipReason | None]:
-    walked = ((os.fsencode(path), readable) for path, readable in walk(str(root)))
-    return {path: _unstorable(path) if readable else SkipReason.UNREADABLE for path, readable in walked}
+def _folder_entries(walked: Sequence[tuple[str, bool]]) -> dict[bytes, SkipReason | None]:
+    encoded = ((os.fsencode(path), readable) for path, readable in walked)
+    return {path: _unstorable(path) if readable else SkipReason.UNREADABLE for path, readable in encoded}
 
 
 def _unstorable(path: bytes) -> SkipReason | None:
     return SkipReason.UNREADABLE if len(path) > LONGEST_PATH else None
 
 
-def _folder_revision(root: Path) -> str:
+def _folder_revision(root: Path, walked: Sequence[tuple[str, bool]]) -> str:
     digest = hashlib.sha256()
-    for path, readable in sorted(walk(str(root))):
-        digest.update(os.fsencode(path) + b"\0" + (_stamp(root / path) if readable else b"unreadable") + b"\0")
+    for path, readable in walked:
+        digest.update(os.fsencode(path) + b"\0" + (_stamp(f"{root}/{path}") if readable else b"unreadable") + b"\0")
     return f"tree-{digest.hexdigest()[:16]}"
 
 
-def _stamp(path: Path) -> bytes:
+def _stamp(path: str) -> bytes:
     try:
-        status = path.lstat()
+        status = os.lstat(path)
     except OSError:
         return b"-"
     return b"%d %d" % (status.st_size, status.st_mtime_ns)

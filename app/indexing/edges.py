@@ -6,52 +6,104 @@ went (``resolution/affected.py``); a full and an incremental build therefore giv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Final, NamedTuple
 
-import numpy as np
-
+from app.domain.code import Reference
 from app.domain.facts import FileFacts, ResolvedEdge
 from app.indexing.centrality import pagerank
-from app.indexing.resolve import DefinitionIndex, affected_names, must_resolve, resolve_file
+from app.indexing.indexed_definitions import FreshFacts, IndexedDefinitions
+from app.indexing.links import FileLinks
+from app.indexing.resolve import DefinitionIndex, affected_names, resolve_references, stale_modules
 from app.storage.facts import FactReader
 from app.storage.writer import IndexWriter
 
-_BATCH_EDGES: Final = 50_000
+BATCH_FILES: Final = 500
 
 
-async def resolve_edges(writer: IndexWriter, come: set[int], gone: set[int]) -> bool:
-    """Write the next generation's edges; false when nothing changed."""
+class _FileEdges(NamedTuple):
+    path: str
+    family: str
+    file_id: int
+    edges: list[ResolvedEdge]
+
+
+async def resolve_edges(
+    writer: IndexWriter,
+    come: set[int],
+    gone: set[int],
+    fresh: FreshFacts,
+    definitions: IndexedDefinitions,
+    meanwhile: Callable[[], Awaitable[None]],
+) -> bool:
+    """Write the next generation's edges; false when nothing changed.
+
+    ``fresh`` and ``definitions`` spare reading back what is known; ``definitions`` has all live files in the end. ``meanwhile`` is what
+    the writer's connection can do while this process is busy.
+    """
     if not come and not gone:
         return False
     reader = writer.next_facts
-    files = await reader.files(await reader.live_ids())
-    index = DefinitionIndex(files)
-    by_id = {file.file_id: file for file in files}
-    stale = set(by_id) if writer.current_gen == 0 else await _stale(reader, index, files, come, gone)
-    await writer.end_edges((stale - come) | gone)
-    pending: list[tuple[int, ResolvedEdge]] = []
-    async for file_id, references in reader.references(sorted(stale)):
-        facts = replace(by_id[file_id], references=references)
-        pending += [(file_id, edge) for edge in resolve_file(facts, index)]
-        if len(pending) > _BATCH_EDGES:
-            await writer.add_edges(pending)
-            pending = []
-    await writer.add_edges(pending)
+    live = await reader.live()
+    missing = definitions.missing(live)
+    wanted = missing | (come & set(live.values()))
+    facts = fresh.of(wanted)
+    facts.update((file.file_id, file) for file in await reader.files(sorted(wanted - facts.keys())))
+    await asyncio.gather(asyncio.to_thread(definitions.update, live, [facts[file_id] for file_id in missing]), meanwhile())
+    index = definitions.index
+    if writer.current_gen == 0:
+        stale = live
+    else:
+        arrived = [facts[file_id] for file_id in sorted(come & facts.keys())]
+        stale = await _stale(reader, index, live, arrived, gone)
+    await writer.end_edges((set(stale.values()) - come) | gone)
+    await _write_edges(writer, stale, fresh, index)
     return True
+
+
+async def _stale(
+    reader: FactReader, index: DefinitionIndex, live: Mapping[str, int], arrived: Sequence[FileFacts], gone: set[int]
+) -> dict[str, int]:
+    """The files to resolve: those that came, and those that use a name or a path that changed."""
+    affected = affected_names(await reader.files(sorted(gone)), arrived, index)
+    by_reference = await reader.files_using(affected.names)
+    paths = {file.path for file in arrived} | {module.path for module in stale_modules(index, affected)}
+    return {path: file_id for path, file_id in live.items() if path in paths or file_id in by_reference}
+
+
+async def _write_edges(writer: IndexWriter, stale: Mapping[str, int], fresh: FreshFacts, index: DefinitionIndex) -> None:
+    """Resolve batch by batch; the edges of one are written while the next is resolved."""
+    paths = list(stale)
+    links = FileLinks(index)
+    resolved: list[_FileEdges] = []
+    for start in range(0, len(paths), BATCH_FILES):
+        batch = {path: stale[path] for path in paths[start : start + BATCH_FILES]}
+        references = await _references(writer.next_facts, batch.values(), fresh)
+        following = asyncio.to_thread(_resolve, batch, references, index)
+        resolved, _ = await asyncio.gather(following, _write(writer, resolved, links))
+    await _write(writer, resolved, links)
+
+
+async def _write(writer: IndexWriter, resolved: Sequence[_FileEdges], links: FileLinks) -> None:
+    await writer.add_externals({edge.target: (file.family, edge.external) for file in resolved for edge in file.edges if edge.external})
+    await writer.add_edges([(file.file_id, edge) for file in resolved for edge in file.edges])
+    await writer.add_links({(file.file_id, path): n for file in resolved for path, n in links.count(file.path, file.edges).items()})
+
+
+async def _references(reader: FactReader, file_ids: Collection[int], fresh: FreshFacts) -> dict[int, Sequence[Reference]]:
+    references = {file_id: file.references for file_id, file in fresh.of(file_ids).items()}
+    return references | await reader.references([file_id for file_id in file_ids if file_id not in references])
+
+
+def _resolve(files: Mapping[str, int], references: Mapping[int, Sequence[Reference]], index: DefinitionIndex) -> list[_FileEdges]:
+    return [
+        _FileEdges(path, index.modules[path].family.name, file_id, resolve_references(index.modules[path], references[file_id], index))
+        for path, file_id in files.items()
+    ]
 
 
 async def rank_symbols(writer: IndexWriter) -> None:
     """Compute and write the centrality of every symbol of the next generation."""
     sources, targets = await writer.edge_ends()
-    await writer.write_centrality(pagerank(np.array(sources, np.int64), np.array(targets, np.int64)))
-
-
-async def _stale(reader: FactReader, index: DefinitionIndex, files: Sequence[FileFacts], come: set[int], gone: set[int]) -> set[int]:
-    """The files to resolve: those that came, and those that use a name or a path that changed."""
-    former = await reader.files(sorted(gone))
-    affected = affected_names(former, [file for file in files if file.file_id in come], index)
-    by_declaration = {file.file_id for file in files if must_resolve(file, affected)}
-    by_reference = await reader.files_using(affected.names)
-    return (come | by_declaration | by_reference) & {file.file_id for file in files}
+    await writer.write_centrality(*pagerank(sources, targets))

@@ -1,4 +1,4 @@
-"""Reads definitions, references and imports out of one file's syntax tree."""
+"""Reads definitions, references, imports and bindings out of one file's syntax tree."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Final
 from tree_sitter import Node, QueryCursor
 
 from app.domain.code import Extraction
+from app.indexing.bindings import find_bindings
+from app.indexing.blanks import parser_view
 from app.indexing.definitions import find_definitions
 from app.indexing.imports import find_imports
 from app.indexing.pattern_matches import PatternMatches
@@ -18,7 +20,7 @@ MATCH_LIMIT: Final = 65_536  # partial matches kept at a time; beyond it the que
 
 
 def extract(spec: LanguageSpec, source: str) -> Extraction:
-    """Symbols ordered by position, references and imports of ``source``; empty for a language without a parser.
+    """Symbols ordered by position, references, imports and bindings of ``source``; empty for a language without a parser.
 
     Broken code raises nothing: what the parser recovered is returned and ``error_ratio`` says how much it could not place.
     There is no deadline inside: some inputs keep a grammar busy for long, so call it in a process that can be killed.
@@ -26,14 +28,15 @@ def extract(spec: LanguageSpec, source: str) -> Extraction:
     if spec.grammar is None:
         return Extraction()
     text = SourceText(source)
-    root = spec.parser.parse(text.data).root_node
+    root = spec.parser.parse(parser_view(text.data, spec.blanked)).root_node
     cursor = QueryCursor(spec.compiled.query, match_limit=MATCH_LIMIT)
     matches = PatternMatches(spec.compiled.roles, cursor.matches(root))
     imports = find_imports(spec.rules, text, matches)
     definitions = find_definitions(spec.rules, text, matches, imports.binding_starts)
     references = find_references(spec.rules, text, matches, definitions, imports)
+    bindings = find_bindings(spec.rules, text, matches, definitions, imports, references)
     ratio = _error_ratio(root, matches) if root.has_error else 0.0
-    return Extraction(tuple(definitions.symbols), references, imports.items, ratio)
+    return Extraction(tuple(definitions.symbols), references.items, imports.items, ratio, bindings)
 
 
 def _error_ratio(root: Node, matches: PatternMatches) -> float:

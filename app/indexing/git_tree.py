@@ -81,6 +81,20 @@ class GitTree:
             digest.update(change + b"\0" + _stamp(top + b"/" + change[3:]) + b"\0")
         return f"{commit}+{digest.hexdigest()[:8]}"
 
+    def commit(self, name: str) -> str:
+        """The full id of the commit that a branch, tag or id names; raises GitFailed when there is none."""
+        return self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").strip().decode()
+
+    def merge_base(self, first: str, second: str) -> str:
+        """The newest commit that both come from; the first one itself when they have none in common."""
+        result = self._call("merge-base", first, second)
+        return result.stdout.split()[0].decode() if result.returncode == 0 else first
+
+    def diff(self, base: str, head: str) -> bytes:
+        """The unified diff below ``root`` between two commits, given by their ids, with renames found."""
+        plain = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all")
+        return self._run("diff", "--relative", "--find-renames", "--unified=3", *plain, base, head, "--", ".")
+
     def _disabled_filters(self) -> Sequence[str]:
         """Options that empty every configured filter driver: comparing a file with the index would run its command."""
         result = self._call("config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$")

@@ -1,4 +1,4 @@
-"""Import statements that nest: Rust's ``use a::{b, c::{self, *}}`` and PHP's ``use A\\{B, C as D}``."""
+"""Import statements that nest: Rust's ``use a::{b, c::{self, *}}``, PHP's ``use A\\{B, C as D}``, Scala's ``import a.{b, c => d, _}``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Final
 
 _PIECE: Final = re.compile(rb"/\*.*?\*/|//[^\n]*|[{},]|[^\s{},;]+", re.DOTALL)
 _KEYWORDS: Final = frozenset({"use", "function", "const"})
+_ALIASING: Final = frozenset({"as", "=>"})
+_EVERYTHING: Final = frozenset({"*", "_"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ def import_leaves(statement: bytes, separator: str) -> list[ImportLeaf]:
 
     for match in _PIECE.finditer(statement):
         piece = match.group().decode("utf-8", errors="replace")
-        if piece.startswith(("/*", "//")) or (piece in _KEYWORDS and not path):
+        if piece.startswith(("/*", "//")) or (piece in _KEYWORDS and not path) or (piece == "import" and match.start() == 0):
             continue
         if piece == "{":
             prefixes.append(path or prefixes[-1])
@@ -43,7 +45,7 @@ def import_leaves(statement: bytes, separator: str) -> list[ImportLeaf]:
             finish()
             if piece == "}" and len(prefixes) > 1:
                 prefixes.pop()
-        elif piece == "as":
+        elif piece in _ALIASING:
             aliasing = True
         elif aliasing:
             alias = piece
@@ -62,7 +64,7 @@ def _joined(prefix: str, piece: str, separator: str) -> str:
 def _leaf(path: str, alias: str, offset: int, separator: str) -> ImportLeaf:
     path = path.removesuffix(separator + "self").removeprefix(separator)
     module, _, name = path.rpartition(separator)
-    if name == "*":
+    if name in _EVERYTHING:
         return ImportLeaf(module, "*", None, offset)
     local = None if alias == "_" else alias or name
     return ImportLeaf(module, name, local, offset) if module else ImportLeaf(path, None, local, offset)

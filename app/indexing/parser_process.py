@@ -8,6 +8,7 @@ timer: its default action ends the process even inside C code that never returns
 from __future__ import annotations
 
 import fcntl
+import gc
 import multiprocessing
 import os
 import resource
@@ -37,6 +38,7 @@ WALL_FACTOR: Final = 12
 WALL_MINIMUM: Final = 60.0
 SECONDS_PER_MEGABYTE: Final = 10.0
 _NICENESS: Final = 10
+_GARBAGE_OBJECTS: Final = 50_000  # a file's matches are tens of thousands of objects, none of them garbage until it is done
 _EXIT_SECONDS: Final = 10.0
 
 _log: Final = structlog.get_logger(__name__)
@@ -206,6 +208,8 @@ class ParserProcess:
 def serve(connection: Connection, settings: IndexSettings, extract: Extractor) -> None:
     """The child: answers each request of each batch."""
     _isolate(settings.parse_memory_bytes)
+    gc.freeze()
+    gc.set_threshold(_GARBAGE_OBJECTS)
     connection.send(True)
     while True:
         try:

@@ -20,6 +20,10 @@ class PatternMatches:
         for pattern, captures in matches:
             self._matches[pattern].append(captures)
 
+    def has(self, group: Group) -> bool:
+        """Whether the language has patterns of a group, be there matches or not."""
+        return any(role.group == group for role in self._roles)
+
     def of(self, group: Group) -> Iterator[tuple[PatternRole, list[Captures]]]:
         for role, matches in zip(self._roles, self._matches, strict=True):
             if matches and role.group == group:

@@ -6,22 +6,27 @@ Everything up to ``publish`` is invisible to readers. Embeddings follow after pu
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Final
 
 from app.config import IndexSettings
-from app.domain.analysis import FileAnalysis, SkippedFile
+from app.domain.analysis import FileAnalysis, SkippedFile, SourceFile
 from app.domain.code import Outcome
 from app.domain.index import Coverage, RepositorySource, SkipReason
+from app.indexing.analyse import glance
 from app.indexing.discover import Discovery, discover
 from app.indexing.edges import rank_symbols, resolve_edges
+from app.indexing.indexed_definitions import DefinitionMemory, FreshFacts
 from app.indexing.parse import ParsePool, Unchanged
 from app.indexing.postings import PostingsBuilder
-from app.storage.maintenance import after_load
+from app.storage.maintenance import content_loaded, graph_loaded
 from app.storage.writer import IndexWriter, SegmentWriter, StoredVersion
 
 SEGMENT_ENTRIES: Final = 4_000_000
@@ -50,11 +55,25 @@ class IndexRun:
     parse_failures: Counter[str] = field(default_factory=Counter)
 
 
-async def index_tree(source: RepositorySource, writer: IndexWriter, pool: ParsePool, settings: IndexSettings, report: Report) -> IndexRun:
-    """Index the tree at ``source`` as the next generation and publish it.
+async def index_tree(
+    source: RepositorySource,
+    writer: IndexWriter,
+    pool: ParsePool,
+    settings: IndexSettings,
+    report: Report,
+    memory: DefinitionMemory | None = None,
+) -> IndexRun:
+    """Index the tree at ``source`` as the next generation and publish it. With a ``memory``, the next run has less to read.
 
     Raises what ``discover`` raises when the tree cannot be read; a file that cannot be read or parsed never stops the run.
     """
+    with _no_collection():
+        return await _index_tree(source, writer, pool, settings, report, memory or DefinitionMemory())
+
+
+async def _index_tree(
+    source: RepositorySource, writer: IndexWriter, pool: ParsePool, settings: IndexSettings, report: Report, memory: DefinitionMemory
+) -> IndexRun:
     clock = _Clock()
     await report("discover", 0, None)
     found = await asyncio.to_thread(discover, Path(source.path), source.include, source.exclude, settings.max_file_bytes)
@@ -64,14 +83,16 @@ async def index_tree(source: RepositorySource, writer: IndexWriter, pool: ParseP
     clock.lap("discover")
 
     tree = _Tree(skipped={item.path: item.reason for item in found.skipped})
-    await _store_content(found, stored, writer, pool, tree, report)
+    await _store_content(found, stored, writer, pool, settings, tree, report)
     run.analysed, run.unchanged = tree.analysed, tree.unchanged
     run.handled, run.parse_failures = tree.handled, tree.parse_failures
     clock.lap("analyse")
 
     await report("resolve", len(found.files), len(found.files))
     come, gone = await writer.show_files(tree.versions, tree.skipped)
-    edges_changed = await resolve_edges(writer, come, gone)
+    definitions = memory.take(writer.repository)
+    meanwhile = partial(content_loaded, writer.connection, tree.analysed)
+    edges_changed = await resolve_edges(writer, come, gone, tree.fresh, definitions, meanwhile)
     clock.lap("resolve")
     if edges_changed:
         await rank_symbols(writer)
@@ -79,9 +100,20 @@ async def index_tree(source: RepositorySource, writer: IndexWriter, pool: ParseP
     await report("publish", len(found.files), len(found.files))
     run.coverage, chunks = await writer.measure_coverage(tree.skipped)
     run.generation = await writer.publish(found.revision, run.coverage, chunks)
-    await after_load(writer.connection, grew=tree.analysed)
+    await graph_loaded(writer.connection, tree.analysed)
+    memory.put_back(writer.repository, definitions)
     clock.lap("publish")
     return run
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """A run makes hundreds of thousands of objects and needs them all: to look for garbage among them would nearly double its time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @dataclass(slots=True)
@@ -90,6 +122,7 @@ class _Tree:
 
     versions: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, SkipReason] = field(default_factory=dict)
+    fresh: FreshFacts = field(default_factory=FreshFacts)
     analysed: int = 0
     unchanged: int = 0
     handled: Counter[tuple[str | None, str]] = field(default_factory=Counter)
@@ -101,16 +134,37 @@ async def _store_content(
     stored: Mapping[str, Sequence[StoredVersion]],
     writer: IndexWriter,
     pool: ParsePool,
+    settings: IndexSettings,
     tree: _Tree,
     report: Report,
 ) -> None:
     """Analyse what is new and write it, segment by segment."""
     known = {path: frozenset(version.sha256 for version in versions) for path, versions in stored.items()}
-    results = pool.analyse_all(found.files, known)
+    changed = found.files
+    if known:
+        changed, others = await asyncio.to_thread(_sort_out, found.files, known, settings)
+        for result in others:
+            _note(result, stored, tree)
+    results = pool.analyse_all(changed, known)
     total = len(found.files)
     exhausted = False
     while not exhausted:
         exhausted = await _store_segment(results, stored, writer, tree, total, report)
+
+
+def _sort_out(
+    files: Sequence[SourceFile], known: Mapping[str, frozenset[bytes]], settings: IndexSettings
+) -> tuple[tuple[SourceFile, ...], list[Unchanged | SkippedFile]]:
+    """The files to analyse, and the results for all others, without waking the parser processes for them."""
+    changed: list[SourceFile] = []
+    others: list[Unchanged | SkippedFile] = []
+    for file in files:
+        result = glance(file, known.get(file.path, frozenset()), settings)
+        if result is None:
+            changed.append(file)
+        else:
+            others.append(result)
+    return tuple(changed), others
 
 
 async def _store_segment(
@@ -163,6 +217,7 @@ async def _write(pending: list[FileAnalysis], segment: SegmentWriter, postings: 
     for analysis, written in zip(pending, await segment.add(pending), strict=True):
         postings.add(written.file_id, written.first_chunk_id, analysis.counts)
         tree.versions[analysis.path] = written.file_id
+        tree.fresh.keep(written.file_id, analysis)
         tree.analysed += 1
         tree.handled[analysis.language, str(analysis.outcome)] += 1
         if analysis.reason in PARSE_FAILURES:
@@ -172,7 +227,7 @@ async def _write(pending: list[FileAnalysis], segment: SegmentWriter, postings: 
 
 async def _finish(segment: SegmentWriter, postings: PostingsBuilder) -> None:
     averages = await segment.average_lengths(postings.average_lengths().tolist())
-    await segment.finish(postings.rows(averages))
+    await segment.finish(postings.postings(averages))
 
 
 class _Clock:

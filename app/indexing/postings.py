@@ -7,16 +7,16 @@ query is one aggregate over arrays: one row per (repository, term, segment).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final
+from itertools import chain
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.analysis import Posting, TermCounts
+from app.domain.analysis import Postings, TermCounts
 from app.domain.code import Chunk, Symbol
-from app.domain.words import body_terms, path_terms
+from app.domain.words import path_text, token_terms, tokens
 
 FIELDS: Final = ("body", "symbols", "path", "enclosing")
 FIELD_WEIGHTS: Final = np.array([1.0, 4.0, 4.0, 2.0], np.float32)
@@ -24,34 +24,87 @@ LENGTH_NORMALISATION: Final = np.array([0.75, 0.5, 0.5, 0.5], np.float32)
 SATURATION: Final = 1.2
 WEIGHT_SCALE: Final = 1_000
 _LARGEST_COUNT: Final = 65_535
+_MOST_TOKENS: Final = 200_000
+
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+class _Numbers(dict[str, list[int]]):
+    """Token → the numbers of its terms in ``terms``, learnt on the way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.terms: list[str] = []
+        self._number: dict[str, int] = {}
+
+    def __missing__(self, token: str) -> list[int]:
+        found = self[token] = [self._number_of(term) for term in token_terms(token)]
+        return found
+
+    def _number_of(self, term: str) -> int:
+        number = self._number.setdefault(term, len(self.terms))
+        if number == len(self.terms):
+            self.terms.append(term)
+        return number
+
+    def of(self, text: str) -> Iterator[int]:
+        """The numbers of a text's terms, repeated as often as they occur."""
+        return chain.from_iterable(map(self.__getitem__, tokens(text)))
+
+
+_numbers = _Numbers()
+
+
+def _known_numbers() -> _Numbers:
+    """Those of the files before, as long as they take little memory: most files of a repository share most of their words."""
+    global _numbers
+    if len(_numbers) > _MOST_TOKENS:
+        _numbers = _Numbers()
+    return _numbers
 
 
 def count_terms(path: str, chunks: Sequence[Chunk], symbols: Sequence[Symbol]) -> TermCounts:
     """Count the terms of each chunk of a file in each field."""
-    vocabulary: dict[str, int] = {}
-    term_column: list[int] = []
-    chunk_column: list[int] = []
-    rows: list[tuple[int, int, int, int]] = []
-    lengths = np.zeros((len(chunks), len(FIELDS)), np.uint32)
-    of_path = Counter(path_terms(path))
-    for ordinal, (chunk, starting, enclosing) in enumerate(_names_by_chunk(chunks, symbols)):
-        fields = (Counter(body_terms(chunk.text)), _count_names(starting), of_path, _count_names(enclosing))
-        lengths[ordinal] = [field.total() for field in fields]
-        for term in fields[0].keys() | fields[1].keys() | fields[2].keys() | fields[3].keys():
-            term_column.append(vocabulary.setdefault(term, len(vocabulary)))
-            chunk_column.append(ordinal)
-            rows.append((fields[0][term], fields[1][term], fields[2][term], fields[3][term]))
+    numbers = _known_numbers()
+    of_path = list(numbers.of(path_text(path)))
+    found: list[int] = []
+    ends = [0]
+    for chunk, starting, enclosing in _names_by_chunk(chunks, symbols):
+        for field in ((chunk.text,), starting, None, enclosing):
+            if field is None:
+                found += of_path
+            for text in field or ():
+                found += numbers.of(text)
+            ends.append(len(found))
+    return _counted(np.array(found, np.int64), np.diff(ends), numbers.terms)
+
+
+def _counted(found: NDArray[np.int64], field_lengths: NDArray[np.int64], terms: Sequence[str]) -> TermCounts:
+    """Counts of ``found``, numbers of ``terms``: a run for each field of each chunk, ``field_lengths`` long."""
+    width, chunks = len(FIELDS), len(field_lengths) // len(FIELDS)
+    codes = found * (chunks * width) + np.repeat(np.arange(chunks * width), field_lengths)
+    codes.sort()
+    starts = np.flatnonzero(_changes(codes))
+    pairs, field = np.divmod(codes[starts], width)
+    new_pair = _changes(pairs)
+    number, chunk = np.divmod(pairs[new_pair], chunks)
+    new_term = _changes(number)
+    frequencies = np.zeros((len(chunk), width), np.uint16)
+    frequencies[np.cumsum(new_pair) - 1, field] = np.minimum(np.diff(starts, append=len(codes)), _LARGEST_COUNT)
     return TermCounts(
-        terms=tuple(vocabulary),
-        term=np.array(term_column, np.uint32),
-        chunk=np.array(chunk_column, np.uint32),
-        frequencies=np.minimum(np.array(rows, np.uint32).reshape(-1, len(FIELDS)), _LARGEST_COUNT).astype(np.uint16),
-        lengths=lengths,
+        terms=tuple(map(terms.__getitem__, number[new_term].tolist())),
+        term=(np.cumsum(new_term) - 1).astype(np.uint32),
+        chunk=chunk.astype(np.uint32),
+        frequencies=frequencies,
+        lengths=field_lengths.reshape(-1, width).astype(np.uint32),
     )
 
 
-def _count_names(names: Sequence[str]) -> Counter[str]:
-    return Counter(term for name in names for term in body_terms(name))
+def _changes(ordered: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
+    """Where a value differs from the one before it."""
+    changes = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=changes[1:])
+    return changes
 
 
 def _names_by_chunk(chunks: Sequence[Chunk], symbols: Sequence[Symbol]) -> Iterator[tuple[Chunk, list[str], list[str]]]:
@@ -71,9 +124,9 @@ def _names_by_chunk(chunks: Sequence[Chunk], symbols: Sequence[Symbol]) -> Itera
 
 
 class PostingsBuilder:
-    """Collects the counts of a segment's files and turns them into rows.
+    """Collects the counts of a segment's files.
 
-    Holds about 20 bytes per (term, chunk) entry until ``rows`` is called.
+    Holds about 20 bytes per (term, chunk) entry until it is let go.
     """
 
     def __init__(self) -> None:
@@ -107,34 +160,42 @@ class PostingsBuilder:
         averages: NDArray[np.float32] = np.maximum(np.concatenate(self._lengths).mean(axis=0), 1.0).astype(np.float32)
         return averages
 
-    def rows(self, average_lengths: Sequence[float]) -> Iterator[Posting]:
-        """The segment's rows in the order of terms; chunk ids ascend within a row."""
-        if not self.entries:
-            return
-        term = np.concatenate(self._terms)
-        chunk = np.concatenate(self._chunks)
-        file = np.concatenate(self._files)
-        lengths = np.concatenate(self._lengths)[np.concatenate(self._length_rows)]
-        weight = saturated_weights(np.concatenate(self._frequencies), lengths, np.array(average_lengths, np.float32))
-        order = np.lexsort((chunk, term))
-        term, chunk, file, weight = term[order], chunk[order], file[order], weight[order]
-        starts = np.flatnonzero(np.diff(term, prepend=-1))
-        ends = np.append(starts[1:], len(term))
-        new_file = np.diff(file, prepend=-1) != 0
-        new_file[starts] = True  # the files of a term are runs, since a file's chunk ids are consecutive
-        file_counts = np.add.reduceat(new_file.astype(np.int64), starts)
-        names = list(self._vocabulary)
-        for start, end, files in zip(starts.tolist(), ends.tolist(), file_counts.tolist(), strict=True):
-            yield Posting(names[term[start]], files, chunk[start:end].tolist(), weight[start:end].tolist())
+    def postings(self, average_lengths: Sequence[float]) -> Postings:
+        """All of the segment's postings."""
+        names = sorted(self._vocabulary)
+        rank = np.empty(len(names), np.int64)
+        rank[[self._vocabulary[name] for name in names]] = np.arange(len(names))
+        term = rank[_joined(self._terms, np.uint32)]
+        chunk = _joined(self._chunks, np.int32)
+        order = np.argsort(term << 32 | chunk)
+        term, file = term[order], _joined(self._files, np.int32)[order]
+        ends = np.append(np.flatnonzero(_changes(term)), len(term))[1:]
+        weights = saturated_weights(
+            _joined(self._frequencies, np.uint16, len(FIELDS)),
+            _joined(self._lengths, np.uint32, len(FIELDS)),
+            _joined(self._length_rows, np.uint32),
+            np.array(average_lengths, np.float32),
+        )
+        # A file's chunk ids are consecutive, so that the files of a term are runs.
+        runs = np.cumsum(_changes(term) | _changes(file))
+        files = np.diff(runs[ends - 1], prepend=0)
+        return Postings(tuple(names), files, ends, chunk[order], weights[order])
 
 
 def saturated_weights(
-    frequencies: NDArray[np.uint16], lengths: NDArray[np.uint32], average_lengths: NDArray[np.float32]
+    frequencies: NDArray[np.uint16], lengths: NDArray[np.uint32], length_rows: NDArray[np.uint32], average_lengths: NDArray[np.float32]
 ) -> NDArray[np.int16]:
-    """``1000 · 2.2 tf'/(1.2 + tf')`` with ``tf' = Σ w·tf / (1 − b + b·len/avg)`` over the fields; all arguments (entries, 4)."""
+    """``1000 · 2.2 tf'/(1.2 + tf')`` with ``tf' = Σ w·tf / (1 − b + b·len/avg)`` over the fields, for each entry.
+
+    ``frequencies`` (entries, 4); ``lengths`` (chunks, 4), of which ``length_rows`` (entries) names the one of each entry's chunk.
+    """
     b = LENGTH_NORMALISATION
-    normalised = FIELD_WEIGHTS * frequencies / (1.0 - b + b * lengths / average_lengths)
-    combined = normalised.sum(axis=1)
+    factors = FIELD_WEIGHTS / (1.0 - b + b * lengths.astype(np.float32) / average_lengths)
+    combined = (factors[length_rows] * frequencies).sum(axis=1)
     weights = (SATURATION + 1.0) * combined / (SATURATION + combined)
     scaled: NDArray[np.int16] = np.maximum(np.round(weights * WEIGHT_SCALE), 1).astype(np.int16)
     return scaled
+
+
+def _joined(parts: Sequence[NDArray[_Number]], dtype: type[_Number], *width: int) -> NDArray[_Number]:
+    return np.concatenate(parts) if parts else np.empty((0, *width), dtype)

@@ -14,10 +14,10 @@ _LAST_NAME: Final = re.compile(r"(~?\s*\w+)\s*(?:<[^()]*>)?$", re.DOTALL)
 def split_qualified(written: str, rules: ExtractionRules, *, qualified: bool) -> tuple[str, str, int]:
     """Scope, name and where the name begins, in bytes.
 
-    ``qualified`` says that a scope may stand in front (``Box<T>::size``). A Ruby symbol loses its colon.
+    ``qualified`` says that a scope may stand in front (``Box<T>::size``).
     """
     if not qualified:
-        return ("", written[1:], 1) if written.startswith(":") else ("", written, 0)
+        return ("", *trimmed(written, rules))
     match = _OPERATOR.search(written) or _LAST_NAME.search(written)
     if match is None:
         return "", written, 0
@@ -25,6 +25,14 @@ def split_qualified(written: str, rules: ExtractionRules, *, qualified: bool) ->
     name = match.group(1) if match.re is _LAST_NAME else match.group()
     separator = rules.scope_separator
     return scope.removesuffix(separator).removeprefix(separator), name, len(scope.encode())
+
+
+def trimmed(written: str, rules: ExtractionRules) -> tuple[str, int]:
+    """A name without what the language puts around it (``:symbol``), and where it begins, in bytes; nothing else is left empty."""
+    if not rules.name_trim or (written[:1] not in rules.name_trim and written[-1:] not in rules.name_trim):
+        return written, 0
+    name = written.strip(rules.name_trim)
+    return (name, len(written) - len(written.lstrip(rules.name_trim))) if name else (written, 0)
 
 
 def dotted_scope(scope: str, rules: ExtractionRules) -> str:

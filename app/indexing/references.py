@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Final
 
 from tree_sitter import Node
@@ -14,7 +15,7 @@ from app.indexing.nesting import enclosing_symbols
 from app.indexing.pattern_matches import PatternMatches
 from app.indexing.qualified_names import split_qualified
 from app.indexing.source_text import SourceText, one_line
-from app.languages.registry import CONSTANT_READ, ExtractionRules
+from app.languages.registry import CONSTANT_READ, VALUE_CALL, ExtractionRules
 
 RECEIVER_LENGTH: Final = 200
 _RECEIVER_BYTES: Final = 4 * RECEIVER_LENGTH  # enough for 200 code points of four bytes
@@ -25,41 +26,71 @@ _SHADOWED: Final = frozenset({ReferenceKind.READ, ReferenceKind.CALL, ReferenceK
 Use = tuple[int, str, ReferenceKind, str | None]
 
 
+@dataclass(slots=True)
+class References:
+    """The references of a file. ``arguments`` are those that stand among the arguments of a call, by their name."""
+
+    items: tuple[Reference, ...] = ()
+    arguments: list[tuple[str, Node]] = field(default_factory=list)
+
+
 def find_references(
     rules: ExtractionRules, text: SourceText, matches: PatternMatches, definitions: Definitions, imports: Imports
-) -> tuple[Reference, ...]:
+) -> References:
     """All references, ordered by position, each with its innermost symbol.
 
     A read by bare name is kept when the file defines or imports the name (or nothing binds it, if the language shares names
-    between files); names that a callable binds for itself are no references.
+    between files). Of names that a callable binds for itself only calls are references, with an empty receiver, and only
+    if the language's bindings are read.
     """
-    uses = sorted(_uses(rules, text, matches, definitions, imports))
+    found = References()
+    uses = sorted(_uses(rules, text, matches, definitions, imports, found.arguments))
     enclosing = enclosing_symbols(definitions.spans, [use[0] for use in uses])
     references: list[Reference] = []
+    traced = matches.has("binding")
     for (start, name, kind, receiver), symbol in zip(uses, enclosing, strict=True):
         if receiver is None and kind in _SHADOWED and _is_bound(name, kind, symbol, definitions):
-            continue
+            if kind is not ReferenceKind.CALL or not traced:
+                continue
+            receiver = ""
         line, column = text.position(start)
         references.append(Reference(name, kind, line, column, receiver, symbol))
-    return tuple(references)
+    found.items = tuple(references)
+    return found
 
 
-def _uses(rules: ExtractionRules, text: SourceText, matches: PatternMatches, definitions: Definitions, imports: Imports) -> list[Use]:
+def _uses(
+    rules: ExtractionRules,
+    text: SourceText,
+    matches: PatternMatches,
+    definitions: Definitions,
+    imports: Imports,
+    arguments: list[tuple[str, Node]],
+) -> list[Use]:
     callables = {symbol.name for symbol in definitions.symbols if symbol.kind.is_callable}
-    known = _known_names(rules, definitions.symbols, imports.items)
+    known = known_names(rules, definitions.symbols, imports.items)
     seen = definitions.own_names | imports.binding_starts
     uses: list[Use] = []
     for role, matched in matches.of("reference"):
         capture, qualified = role.capture, "qualified" in role.settings
         constant, always = role.kind == CONSTANT_READ, "always" in role.settings
+        is_argument = "argument" in role.settings
+        if role.kind == VALUE_CALL:
+            uses += _value_calls(text, [captures[capture][0] for captures in matched])
+            continue
         kind = ReferenceKind.READ if constant else ReferenceKind(role.kind)
         for captures in matched:
             node = captures[capture][0]
-            scope, name, offset = split_qualified(text.of(node), rules, qualified=qualified)
-            start = node.start_byte + offset
+            start, name, receiver = node.start_byte, text.of(node), None
+            if qualified or (rules.name_trim and not name.isidentifier()):
+                scope, name, offset = split_qualified(name, rules, qualified=qualified)
+                start, receiver = start + offset, scope or None
             if start in seen:
                 continue
-            receiver = _receiver(text, captures["receiver"][0]) if "receiver" in captures else scope or None
+            if "receiver" in captures:
+                receiver = _receiver(text, captures["receiver"])
+            if is_argument:
+                arguments.append((receiver or name, node))
             if not name or not (always or _leads_somewhere(rules, name, kind, receiver, known, callables, constant=constant)):
                 continue
             seen.add(start)
@@ -67,9 +98,18 @@ def _uses(rules: ExtractionRules, text: SourceText, matches: PatternMatches, def
     return uses
 
 
-def _receiver(text: SourceText, node: Node) -> str:
-    written = text.slice(node.start_byte, min(node.end_byte, node.start_byte + _RECEIVER_BYTES))
-    return written if written.isidentifier() else one_line(written, RECEIVER_LENGTH)
+def _value_calls(text: SourceText, callees: list[Node]) -> list[Use]:
+    """Calls of a call's result or of an item: they have no name, and what is called is the receiver."""
+    return [
+        (node.end_byte, "", ReferenceKind.CALL, text.of(node)) for node in callees if node.end_byte - node.start_byte <= RECEIVER_LENGTH
+    ]
+
+
+def _receiver(text: SourceText, nodes: list[Node]) -> str:
+    """What is written from the first node to the last: some grammars have no node for all that stands before a name."""
+    start = nodes[0].start_byte
+    written = text.slice(start, min(nodes[-1].end_byte, start + _RECEIVER_BYTES))
+    return written if written.isidentifier() else one_line(written.removesuffix("."), RECEIVER_LENGTH)
 
 
 def _leads_somewhere(
@@ -98,7 +138,8 @@ def _first_name(receiver: str) -> str:
     return match.group() if match else ""
 
 
-def _known_names(rules: ExtractionRules, symbols: list[Symbol], imports: tuple[Import, ...]) -> set[str]:
+def known_names(rules: ExtractionRules, symbols: list[Symbol], imports: tuple[Import, ...]) -> set[str]:
+    """The names that a file defines or imports and that can stand without a receiver."""
     known = {item.local for item in imports if item.local}
     for symbol in symbols:
         holder = symbols[symbol.container].kind if symbol.container is not None else SymbolKind.MODULE

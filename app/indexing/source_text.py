@@ -16,7 +16,7 @@ class SourceText:
 
     def __init__(self, text: str) -> None:
         self.data: Final = text.encode("utf-8", errors="replace")
-        self._ascii: Final = len(self.data) == len(text)
+        self._ascii: Final = text if text.isascii() else None
         starts = [0]
         position = self.data.find(b"\n")
         while position != -1:
@@ -31,14 +31,18 @@ class SourceText:
         """1-based line and 0-based code-point column of a byte offset."""
         row = bisect_right(self.line_starts, byte) - 1
         start = self.line_starts[row]
-        if self._ascii:
+        if self._ascii is not None:
             return row + 1, byte - start
         return row + 1, len(self.data[start:byte].decode("utf-8", errors="replace"))
 
     def slice(self, start: int, end: int) -> str:
+        if self._ascii is not None:
+            return self._ascii[start:end]
         return self.data[start:end].decode("utf-8", errors="replace")
 
     def of(self, node: Node) -> str:
+        if self._ascii is not None:
+            return self._ascii[node.start_byte : node.end_byte]
         return self.data[node.start_byte : node.end_byte].decode("utf-8", errors="replace")
 
     def begins_line(self, byte: int) -> bool:

@@ -30,6 +30,7 @@ class Visibility:
         self._export_ends = [end for _, end in spans]
         self._sections: dict[int | None, str] = {}
         self._open: set[int] = set()
+        self._words_decide = bool(rules.exported_words or rules.hidden_words or rules.hidden_words_outside_types)
 
     def begin_section(self, container: int | None, word: str) -> None:
         """``private``, ``protected`` or ``public`` on a line of its own: it holds for the members that follow."""
@@ -53,12 +54,16 @@ class Visibility:
             return False
         if "exported" in role.settings:
             return True
+        if "hidden" in role.settings:
+            return False
         rules = self._rules
         if any(name.startswith(prefix) for prefix in rules.hidden_prefixes) and not (name.startswith("__") and name.endswith("__")):
             return False
         if rules.exported_capitals:
             return name[:1].isupper()
         if rules.exported_by_statement and (parent is None or parent.kind in _OUTER):
+            if rules.exported_without_statement and not self._export_starts:
+                return True
             return name in self._names or qualified.partition(".")[0] in self._names or self._in_export(start)
         return self._by_words(name_start, start, parent, container)
 
@@ -68,9 +73,11 @@ class Visibility:
 
     def _by_words(self, name_start: int, start: int, parent: Symbol | None, container: int | None) -> bool:
         rules, text = self._rules, self._text
-        if begins_its_line(text, start):
-            start = text.line_starts[text.row(start)]
-        words = set(_WORD.findall(text.slice(max(start, name_start - _HEADER_BYTES), name_start)))
+        words: set[str] = set()
+        if self._words_decide:
+            if begins_its_line(text, start):
+                start = text.line_starts[text.row(start)]
+            words.update(_WORD.findall(text.slice(max(start, name_start - _HEADER_BYTES), name_start)))
         if not words.isdisjoint(rules.exported_words):
             return True
         if not words.isdisjoint(rules.hidden_words):

@@ -7,7 +7,7 @@ in the files of ``PROMETHEUS_MULTIPROC_DIR``, which must be set before this modu
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
@@ -52,10 +52,12 @@ METRICS: Final = (
         "fourfold_searches_admitted_total", "counter", ("outcome",), "Searches by outcome of admission: admitted or rejected."
     ),
     MetricDefinition("fourfold_searches_active", "gauge", (), "Searches being answered now."),
+    MetricDefinition("fourfold_graph_seconds", "histogram", ("operation",), "Time to answer about a symbol or a change.", _REQUEST_BUCKETS),
+    MetricDefinition("fourfold_impacts_truncated_total", "counter", ("reason",), "Impacts that were cut: depth, breadth or names."),
     MetricDefinition("fourfold_index_stage_seconds", "histogram", ("stage",), "Time a stage of an index run took.", _STAGE_BUCKETS),
     MetricDefinition("fourfold_index_files_total", "counter", ("language", "outcome"), "Files handled by index runs."),
     MetricDefinition("fourfold_parse_failures_total", "counter", ("reason",), "Files that could not be parsed and are searchable as text."),
-    MetricDefinition("fourfold_embeddings_total", "counter", ("outcome",), "Chunks embedded: computed, cached or failed."),
+    MetricDefinition("fourfold_embeddings_total", "counter", ("outcome",), "Chunks embedded: computed, cached, failed or withheld."),
     MetricDefinition("fourfold_jobs_total", "counter", ("state",), "Index jobs that reached a state."),
 )
 
@@ -122,6 +124,13 @@ def active_searches(change: int) -> None:
     cast(Gauge, gauge).inc(change)
 
 
+def observe_graph(operation: str, milliseconds: float, truncated: Iterable[str] = ()) -> None:
+    """``operation`` is the last part of the route's name, never an id; ``truncated`` tells what an impact left out."""
+    _histogram("fourfold_graph_seconds").labels(operation).observe(milliseconds / 1_000)
+    for reason in truncated:
+        _counter("fourfold_impacts_truncated_total").labels(reason).inc()
+
+
 def observe_stage(stage: str, seconds: float) -> None:
     _histogram("fourfold_index_stage_seconds").labels(stage).observe(seconds)
 
@@ -135,7 +144,7 @@ def count_parse_failures(reason: str, amount: int = 1) -> None:
     _counter("fourfold_parse_failures_total").labels(reason).inc(amount)
 
 
-def count_embeddings(outcome: Literal["computed", "cached", "failed"], amount: int = 1) -> None:
+def count_embeddings(outcome: Literal["computed", "cached", "failed", "withheld"], amount: int = 1) -> None:
     _counter("fourfold_embeddings_total").labels(outcome).inc(amount)
 
 

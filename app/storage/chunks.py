@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from app.domain.query import Scope
-from app.domain.ranking import ChunkText, FileKey, SymbolSummary
+from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, SymbolSummary
 from app.domain.symbol_id import format_id
 from app.storage.pool import Pool
 
@@ -21,6 +21,33 @@ CENTRALITIES = """
         WHERE s.repository_id = wanted.repository_id AND s.chunk_id = wanted.chunk_id
     ) best
     WHERE best.centrality IS NOT NULL
+"""
+
+# By file id in one direction, by path in the other: those are the indexes of the table.
+LINKS = """
+    WITH scope AS (SELECT * FROM unnest($1::int[], $2::int[], $3::int[]) AS s(repository_id, branch_id, generation)),
+    best AS (SELECT * FROM unnest($4::int[], $5::int[], $6::text[]) AS b(repository_id, file_id, path)),
+    other AS (SELECT * FROM unnest($7::int[], $8::int[], $9::text[]) AS o(repository_id, file_id, path))
+    SELECT b.repository_id, b.path AS source, o.path AS target, l.edges
+    FROM best b
+    JOIN scope s USING (repository_id)
+    JOIN file_link l ON l.repository_id = b.repository_id AND l.branch_id = s.branch_id AND l.file_id = b.file_id
+        AND l.from_gen <= s.generation AND l.to_gen > s.generation
+    JOIN other o ON o.repository_id = l.repository_id AND o.path = l.target
+    UNION
+    SELECT b.repository_id, o.path, b.path, l.edges
+    FROM best b
+    JOIN scope s USING (repository_id)
+    JOIN file_link l ON l.repository_id = b.repository_id AND l.branch_id = s.branch_id AND l.target = b.path
+        AND l.from_gen <= s.generation AND l.to_gen > s.generation
+    JOIN other o ON o.repository_id = l.repository_id AND o.file_id = l.file_id
+"""
+
+DEFINED_NAMES = """
+    SELECT s.repository_id, s.file_id, array_agg(DISTINCT s.name) AS names
+    FROM unnest($1::int[], $2::int[]) AS f(repository_id, file_id)
+    JOIN symbol s ON s.repository_id = f.repository_id AND s.file_id = f.file_id
+    GROUP BY 1, 2
 """
 
 # The definition a chunk shows: one of a wanted kind ($4), the one that was found ($3), the first type or callable that starts in it, else
@@ -64,6 +91,30 @@ class Chunks:
             )
         return {(row["repository_id"], row["chunk_id"]): row["centrality"] for row in rows}
 
+    async def links(self, scope: Scope, best: Sequence[Candidate], others: Sequence[Candidate]) -> Sequence[FileLink]:
+        """See ports.ChunkStore."""
+        snapshots = scope.snapshots
+        async with self._pool.connection() as connection:
+            rows = await connection.fetch(
+                LINKS,
+                [snapshot.repository_id for snapshot in snapshots],
+                [snapshot.branch_id for snapshot in snapshots],
+                [snapshot.generation for snapshot in snapshots],
+                *_file_columns(best),
+                *_file_columns(others),
+            )
+        return [
+            FileLink(FileKey(row["repository_id"], row["source"]), FileKey(row["repository_id"], row["target"]), row["edges"])
+            for row in rows
+        ]
+
+    async def defined_names(self, files: Sequence[Candidate]) -> Mapping[FileKey, frozenset[str]]:
+        """See ports.ChunkStore."""
+        keys = {(candidate.key.repository_id, candidate.file_id): candidate.key for candidate in files}
+        async with self._pool.connection() as connection:
+            rows = await connection.fetch(DEFINED_NAMES, [key[0] for key in keys], [key[1] for key in keys])
+        return {keys[row["repository_id"], row["file_id"]]: frozenset(row["names"]) for row in rows}
+
     async def load(
         self, scope: Scope, chunks: Sequence[tuple[int, int]], found: Mapping[tuple[int, int], str] | None = None, kinds: Sequence[str] = ()
     ) -> Mapping[tuple[int, int], ChunkText]:
@@ -100,3 +151,11 @@ class Chunks:
             )
             for row in rows
         }
+
+
+def _file_columns(candidates: Sequence[Candidate]) -> tuple[list[int], list[int], list[str]]:
+    return (
+        [candidate.key.repository_id for candidate in candidates],
+        [candidate.file_id for candidate in candidates],
+        [candidate.key.path for candidate in candidates],
+    )

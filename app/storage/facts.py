@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import asyncpg
 
 from app.domain.code import Import, Reference, ReferenceKind, Symbol, SymbolKind
 from app.domain.facts import FileFacts
 from app.storage.engine import Connection
+from app.storage.packed import unpack
 
 _SYMBOLS = "file_id, symbol_id, name, qualified, kind, start_line, end_line, name_line, signature, exported, container"
 _IMPORTS = "file_id, module, name, local, line, reexport"
-_REFERENCES = 'file_id, name, kind, line, "column", receiver, enclosing'
-_LIVE = "SELECT file_id FROM file WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $3 AND to_gen > $3 AND language IS NOT NULL"
+_REFERENCES = "file_id, name, kind, line, receiver, enclosing"
+_LIVE = "FROM file WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $3 AND to_gen > $3 AND language IS NOT NULL"
 
-LIVE_IDS = f"{_LIVE} ORDER BY path"
+LIVE_FILES = f"SELECT path, file_id {_LIVE} ORDER BY path"
 FILES = "SELECT file_id, path, language FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY path"
 SYMBOLS = f"SELECT {_SYMBOLS} FROM symbol WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
 IMPORTS = f"SELECT {_IMPORTS} FROM import WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
 REFERENCES = f"SELECT {_REFERENCES} FROM reference WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
+BINDINGS = "SELECT file_id, packed FROM binding WHERE repository_id = $1 AND file_id = ANY($2::int[])"
 BASES = REFERENCES.replace("ORDER BY", "AND kind = 'inherit' ORDER BY")
 
 USING_NAMES = f"""
     SELECT DISTINCT file_id FROM reference
-    WHERE repository_id = $1 AND file_id IN ({_LIVE}) AND (name = ANY($4::text[]) OR receiver ~ $5)
+    WHERE repository_id = $1 AND file_id IN (SELECT file_id {_LIVE}) AND (name = ANY($4::text[]) OR receiver ~ $5)
 """
 
-_BATCH_FILES = 500
 MOST_NAMES = 500
 """More alternatives than this in a pattern cost PostgreSQL more than resolving every file again."""
 
@@ -42,15 +43,18 @@ class FactReader:
         self._repository_id = repository_id
         self._key = (repository_id, branch_id, generation)
 
-    async def live_ids(self) -> list[int]:
-        """The files with a language, in the order of paths."""
-        return [row["file_id"] for row in await self._connection.fetch(LIVE_IDS, *self._key)]
+    async def live(self) -> dict[str, int]:
+        """path → file id of the files with a language, in the order of paths."""
+        return {row["path"]: row["file_id"] for row in await self._connection.fetch(LIVE_FILES, *self._key)}
 
     async def files(self, file_ids: Sequence[int]) -> list[FileFacts]:
-        """Symbols, imports and base lists of file versions, be they live or not; other references are left out."""
+        """Symbols, imports, bindings and base lists of file versions, be they live or not; other references are left out."""
+        if not file_ids:
+            return []
         arguments = (self._repository_id, list(file_ids))
         symbols = _grouped(await self._connection.fetch(SYMBOLS, *arguments))
         imports = _grouped(await self._connection.fetch(IMPORTS, *arguments))
+        bindings = {row["file_id"]: unpack(row["packed"]) for row in await self._connection.fetch(BINDINGS, *arguments)}
         bases = _grouped(await self._connection.fetch(BASES, *arguments))
         return [
             FileFacts(
@@ -61,16 +65,17 @@ class FactReader:
                 [x["symbol_id"] for x in symbols[row["file_id"]]],
                 [_reference(x) for x in bases[row["file_id"]]],
                 [_import(x) for x in imports[row["file_id"]]],
+                bindings.get(row["file_id"], ()),
             )
             for row in await self._connection.fetch(FILES, *arguments)
         ]
 
-    async def references(self, file_ids: Iterable[int]) -> AsyncIterator[tuple[int, list[Reference]]]:
-        """The references of these files, in bounded batches."""
-        for batch in batched_ids(file_ids):
-            grouped = _grouped(await self._connection.fetch(REFERENCES, self._repository_id, batch))
-            for file_id in batch:
-                yield file_id, [_reference(row) for row in grouped[file_id]]
+    async def references(self, file_ids: Sequence[int]) -> dict[int, Sequence[Reference]]:
+        """The references of these files, in order; an entry for each of them."""
+        if not file_ids:
+            return {}
+        grouped = _grouped(await self._connection.fetch(REFERENCES, self._repository_id, list(file_ids)))
+        return {file_id: [_reference(row) for row in grouped[file_id]] for file_id in file_ids}
 
     async def files_using(self, names: Iterable[str]) -> set[int]:
         """Live files that refer to any of these names, or reach through one; every live file when the names are very many."""
@@ -78,16 +83,10 @@ class FactReader:
         if not wanted:
             return set()
         if len(wanted) > MOST_NAMES:
-            return set(await self.live_ids())
+            return set((await self.live()).values())
         receivers = r"\m(?:" + "|".join(re.escape(name) for name in wanted if name.isidentifier()) + r")\M"
         rows = await self._connection.fetch(USING_NAMES, *self._key, wanted, receivers)
         return {row["file_id"] for row in rows}
-
-
-def batched_ids(file_ids: Iterable[int]) -> Iterable[list[int]]:
-    """File ids in lists of a bounded length."""
-    ids = list(file_ids)
-    return (ids[start : start + _BATCH_FILES] for start in range(0, len(ids), _BATCH_FILES))
 
 
 def _grouped(rows: Sequence[asyncpg.Record]) -> defaultdict[int, list[asyncpg.Record]]:
@@ -114,7 +113,7 @@ def _symbol(row: asyncpg.Record) -> Symbol:
 
 
 def _reference(row: asyncpg.Record) -> Reference:
-    return Reference(row["name"], ReferenceKind(row["kind"]), row["line"], row["column"], row["receiver"], row["enclosing"])
+    return Reference(row["name"], ReferenceKind(row["kind"]), row["line"], 0, row["receiver"], row["enclosing"])
 
 
 def _import(row: asyncpg.Record) -> Import:

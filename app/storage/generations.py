@@ -6,3 +6,6 @@ from typing import Final
 
 FOREVER: Final = 2_147_483_647
 """``to_gen`` of a row that is still live."""
+
+BRANCH_TABLES: Final = ("file", "skipped_file", "edge", "file_link", "centrality")
+"""The tables whose rows a branch shows from one generation to another."""

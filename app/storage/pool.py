@@ -75,6 +75,13 @@ class Pool:
         except CONNECTION_ERRORS as error:
             raise StoreUnavailable(f"lost PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
 
+    @asynccontextmanager
+    async def keyed(self) -> AsyncIterator[Connection]:
+        """A connection for many small statements that look rows up by key: their plans do not depend on the values and are made once."""
+        async with self.connection() as connection, connection.transaction():
+            await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+            yield connection
+
 
 async def _no_reset(connection: Connection) -> None:
     """Nothing here leaves session state behind, so the round trip of asyncpg's own reset would be wasted."""

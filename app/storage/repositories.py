@@ -17,7 +17,7 @@ MAIN_BRANCH = 1
 
 _SELECT = """
     SELECT r.id, r.name, r.path, r.include, r.exclude, r.created_at, b.current_gen, b.known_revision, b.embeddings_pending,
-           b.embeddings_failed, g.revision, g.published_at, g.coverage
+           b.embeddings_failed, b.embeddings_withheld, g.revision, g.published_at, g.coverage
     FROM repository r
     JOIN branch b ON b.repository_id = r.id
     LEFT JOIN generation g ON g.repository_id = b.repository_id AND g.branch_id = b.branch_id AND g.generation = b.current_gen
@@ -26,12 +26,15 @@ _SELECT = """
 # Children before parents; the large tables have no foreign key that would cascade.
 _CONTENT = (
     "edge",
+    "file_link",
     "centrality",
     "embedding",
     "posting",
     "segment",
     "name_word",
     "import",
+    "binding",
+    "external",
     "reference",
     "symbol",
     "chunk",
@@ -136,4 +139,5 @@ def _coverage(row: asyncpg.Record) -> Coverage:
     stored = json.loads(row["coverage"]) if row["coverage"] else {}
     stored["embeddings_pending"] = row["embeddings_pending"]
     stored["embeddings_failed"] = row["embeddings_failed"]
+    stored["embeddings_withheld"] = row["embeddings_withheld"]
     return Coverage(**stored)

@@ -10,14 +10,17 @@ import asyncpg
 from app.domain.errors import CursorExpired, NotIndexed, RepositoryNotFound
 from app.domain.globs import split_globs
 from app.domain.query import Filters, Scope, Snapshot
+from app.domain.vectors import VectorSet
 from app.storage.pool import Pool
 
 _COLUMNS = """
     SELECT r.id, r.name, b.branch_id, b.current_gen, g.generation, g.revision, g.published_at,
            b.known_revision IS DISTINCT FROM g.revision AS stale,
-           g.files, g.skipped, g.chunks, b.embeddings_pending, g.coverage
+           g.files, g.skipped, g.chunks, b.embeddings_pending, b.embeddings_failed, b.embeddings_withheld, g.coverage,
+           v.id AS set_id, v.name AS set_name, v.kind AS set_kind, v.model AS set_model, v.indexed_to AS set_indexed_to
     FROM repository r
     JOIN branch b ON b.repository_id = r.id
+    LEFT JOIN vector_set v ON v.state = 'serving'
 """
 
 CURRENT = f"""{_COLUMNS}
@@ -60,7 +63,7 @@ class Snapshots:
                 raise RepositoryNotFound(f"there is no repository named {name!r}", field="repositories")
             if found[name]["generation"] is None:
                 raise NotIndexed(f"{name!r} has no published index yet", field="repositories", retry_after=2)
-        return Scope(tuple(_snapshot(row) for row in rows if row["generation"] is not None))
+        return _scope([row for row in rows if row["generation"] is not None])
 
     async def resolve_pinned(self, generations: Mapping[int, int]) -> Scope:
         """See ports.SnapshotStore."""
@@ -68,7 +71,7 @@ class Snapshots:
             rows = await connection.fetch(PINNED, list(generations.keys()), list(generations.values()))
         if len(rows) != len(generations):
             raise CursorExpired(field="cursor")
-        return Scope(tuple(_snapshot(row) for row in rows))
+        return _scope(rows)
 
     async def count_files(self, scope: Scope, filters: Filters) -> int:
         """See ports.SnapshotStore."""
@@ -86,6 +89,16 @@ class Snapshots:
         return found
 
 
+def _scope(rows: Sequence[asyncpg.Record]) -> Scope:
+    return Scope(tuple(_snapshot(row) for row in rows), _vectors(rows[0]) if rows else None)
+
+
+def _vectors(row: asyncpg.Record) -> VectorSet | None:
+    if row["set_id"] is None:
+        return None
+    return VectorSet(row["set_id"], row["set_name"], row["set_kind"], row["set_model"], row["set_indexed_to"])
+
+
 def _snapshot(row: asyncpg.Record) -> Snapshot:
     return Snapshot(
         repository_id=row["id"],
@@ -99,5 +112,7 @@ def _snapshot(row: asyncpg.Record) -> Snapshot:
         skipped=row["skipped"],
         chunks=row["chunks"],
         embeddings_pending=row["embeddings_pending"],
+        embeddings_failed=row["embeddings_failed"],
+        embeddings_withheld=row["embeddings_withheld"],
         files_by_outcome=json.loads(row["coverage"])["by_outcome"],
     )

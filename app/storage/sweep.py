@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.storage.engine import Connection
+from app.storage.generations import BRANCH_TABLES
 from app.storage.jobs import LOCK_NAMESPACE
 
 MOST_SEGMENTS: Final = 8
@@ -86,7 +87,7 @@ async def sweep(connection: Connection, repository_id: int, grace_seconds: float
 async def _sweep(connection: Connection, repository_id: int, grace_seconds: float) -> Swept:
     forgotten = await connection.execute(FORGET_GENERATIONS, repository_id, grace_seconds)
     for branch in await connection.fetch(OLDEST, repository_id):
-        for table in ("file", "skipped_file", "edge", "centrality"):
+        for table in BRANCH_TABLES:
             await connection.execute(
                 f"DELETE FROM {table} WHERE repository_id = $1 AND branch_id = $2 AND to_gen <= $3",
                 repository_id,
@@ -106,7 +107,7 @@ async def _delete_content(connection: Connection, repository_id: int, file_ids: 
         repository_id,
         file_ids,
     )
-    for table in ("symbol", "reference", "import"):
+    for table in ("symbol", "reference", "import", "binding"):
         await connection.execute(f"DELETE FROM {table} WHERE repository_id = $1 AND file_id = ANY($2::int[])", repository_id, file_ids)
     await connection.execute(
         "WITH gone AS (DELETE FROM chunk WHERE repository_id = $1 AND file_id = ANY($2::int[]) RETURNING 1) "

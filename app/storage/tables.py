@@ -54,6 +54,7 @@ branch = sa.Table(
     sa.Column("known_revision", sa.Text),
     sa.Column("embeddings_pending", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("embeddings_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("embeddings_withheld", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.UniqueConstraint("repository_id", "ref"),
 )
 
@@ -88,6 +89,7 @@ file_version = sa.Table(
     sa.Column("encoding", sa.Text),
     sa.Column("bytes", sa.BigInteger, nullable=False),
     sa.Column("lines", sa.Integer, nullable=False),
+    sa.Column("chunks", sa.Integer, nullable=False),
     sa.Column("name_words", pg.ARRAY(sa.Text), nullable=False),
     sa.UniqueConstraint("repository_id", "path", "sha256", "extractor", name="file_version_content_key"),
     sa.Index("file_version_name_words", "repository_id", "name_words", postgresql_using="gin"),
@@ -172,18 +174,19 @@ symbol = sa.Table(
     ),
 )
 
+# The largest table by rows: read file by file or by name, hence no key per row, whose index would be half as large as the rows.
 reference = sa.Table(
     "reference",
     metadata,
-    _repository_id(),
-    sa.Column("file_id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("ordinal", sa.Integer, primary_key=True, autoincrement=False),
+    _repository_id(primary_key=False),
+    sa.Column("file_id", sa.Integer, nullable=False),
+    sa.Column("ordinal", sa.Integer, nullable=False),
+    sa.Column("line", sa.Integer, nullable=False),
+    sa.Column("enclosing", sa.Integer),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("line", sa.Integer, nullable=False),
-    sa.Column("column", sa.Integer, nullable=False),
     sa.Column("receiver", sa.Text),
-    sa.Column("enclosing", sa.Integer),
+    sa.Index("reference_file", "repository_id", "file_id"),
     sa.Index("reference_name", "repository_id", "name"),
 )
 
@@ -200,6 +203,25 @@ import_ = sa.Table(
     sa.Column("reexport", sa.Boolean, nullable=False),
 )
 
+# What names, attributes and calls are given, packed by ``storage/packed.py``: read file by file only, never asked for.
+binding = sa.Table(
+    "binding",
+    metadata,
+    _repository_id(),
+    sa.Column("file_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("packed", sa.Text, nullable=False),
+)
+
+# Edges lead to these too; in ``symbol`` they have no row. ``language`` stands for all languages that can import from each other.
+external = sa.Table(
+    "external",
+    metadata,
+    _repository_id(),
+    sa.Column("symbol_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("language", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+)
+
 edge = sa.Table(
     "edge",
     metadata,
@@ -214,9 +236,24 @@ edge = sa.Table(
     sa.Column("line", sa.Integer, nullable=False),
     sa.Column("from_gen", sa.Integer, nullable=False),
     sa.Column("to_gen", sa.Integer, nullable=False, server_default=sa.text(str(FOREVER))),
-    sa.Index("edge_target", "repository_id", "branch_id", "target", "kind"),
-    sa.Index("edge_source", "repository_id", "branch_id", "source", "kind"),
-    sa.Index("edge_file", "repository_id", "branch_id", "file_id"),
+    sa.Index("edge_target", "repository_id", "branch_id", "target"),
+    sa.Index("edge_source", "repository_id", "branch_id", "source"),
+    sa.Index("edge_file", "repository_id", "branch_id", "file_id", "reference"),
+)
+
+# The edges between two files, counted: what stands near the best hits of a question (search/neighbours.py).
+file_link = sa.Table(
+    "file_link",
+    metadata,
+    _repository_id(primary_key=False),
+    sa.Column("branch_id", sa.SmallInteger, nullable=False),
+    sa.Column("file_id", sa.Integer, nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("edges", sa.Integer, nullable=False),
+    sa.Column("from_gen", sa.Integer, nullable=False),
+    sa.Column("to_gen", sa.Integer, nullable=False, server_default=sa.text(str(FOREVER))),
+    sa.Index("file_link_file", "repository_id", "branch_id", "file_id"),
+    sa.Index("file_link_target", "repository_id", "branch_id", "target"),
 )
 
 centrality = sa.Table(
@@ -260,22 +297,46 @@ name_word = sa.Table(
     sa.Column("files", sa.Integer, nullable=False),
 )
 
+# What an embedder's vectors are kept under: at most one set serves the searches, at most one is being built.
+vector_set = sa.Table(
+    "vector_set",
+    metadata,
+    sa.Column("id", sa.SmallInteger, sa.Identity(), primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("indexed_to", sa.BigInteger),
+    sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    sa.Index("vector_set_serving", "state", unique=True, postgresql_where=sa.text("state = 'serving'")),
+    sa.Index("vector_set_building", "state", unique=True, postgresql_where=sa.text("state = 'building'")),
+)
+
+# row_id counts insertions: an approximate index holds the rows up to a number, those that came later are read in full.
 embedding = sa.Table(
     "embedding",
     metadata,
     _repository_id(),
-    sa.Column("vector_set", sa.Text, primary_key=True),
+    sa.Column("vector_set", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("chunk_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("row_id", sa.BigInteger, sa.Identity(), nullable=False),
     sa.Column("bits", BIT(BITS)),
     sa.Column("error", sa.Text),
+    sa.Column("withheld", sa.Text),
+    sa.Column("attempts", sa.SmallInteger, nullable=False, server_default=sa.text("0")),
+    sa.Column("retry_at", sa.DateTime(timezone=True)),
+    sa.Index("embedding_row", "vector_set", "row_id"),
+    sa.Index("embedding_retry", "vector_set", "repository_id", "retry_at", postgresql_where=sa.text("retry_at IS NOT NULL")),
 )
 
+# By the embedder's name, not by the set's number: what was paid for outlives a set.
 embedding_cache = sa.Table(
     "embedding_cache",
     metadata,
-    sa.Column("vector_set", sa.Text, primary_key=True),
+    sa.Column("embedder", sa.Text, primary_key=True),
     sa.Column("text_hash", pg.BYTEA, primary_key=True),
     sa.Column("bits", BIT(BITS), nullable=False),
+    sa.Column("used_on", sa.Date, nullable=False, server_default=sa.func.current_date()),
 )
 
 job = sa.Table(

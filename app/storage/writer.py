@@ -13,31 +13,31 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 
-from app.domain.analysis import FileAnalysis, Posting
+import numpy as np
+from numpy.typing import NDArray
+
+from app.domain.analysis import FileAnalysis, Postings
 from app.domain.code import Outcome
 from app.domain.errors import RepositoryNotFound
-from app.domain.facts import ResolvedEdge, identify
+from app.domain.facts import ResolvedEdge
 from app.domain.index import Coverage, SkipReason
 from app.domain.words import folded
+from app.storage.binary_copy import fetch_columns, posting_blocks
 from app.storage.engine import Connection
 from app.storage.facts import FactReader
-from app.storage.generations import FOREVER
+from app.storage.generations import BRANCH_TABLES, FOREVER
+from app.storage.packed import pack
 
 Row = tuple[object, ...]
 
-_CONTENT_TABLES = ("file_version", "chunk", "symbol", "reference", "import")
+_CONTENT_TABLES = ("file_version", "chunk", "symbol", "reference", "import", "binding")
 
 
 COVERAGE = """
-    SELECT v.outcome, v.reason, v.language, count(*)::int AS files
+    SELECT v.outcome, v.reason, v.language, count(*)::int AS files, sum(v.chunks)::int AS chunks
     FROM file f JOIN file_version v ON v.repository_id = f.repository_id AND v.file_id = f.file_id
     WHERE f.repository_id = $1 AND f.branch_id = $2 AND f.from_gen <= $3 AND f.to_gen > $3
     GROUP BY 1, 2, 3
-"""
-
-CHUNKS = """
-    SELECT count(*)::int FROM file f JOIN chunk c ON c.repository_id = f.repository_id AND c.file_id = f.file_id
-    WHERE f.repository_id = $1 AND f.branch_id = $2 AND f.from_gen <= $3 AND f.to_gen > $3
 """
 
 
@@ -66,6 +66,7 @@ class _Batch:
     symbol: list[Row] = field(default_factory=list)
     reference: list[Row] = field(default_factory=list)
     imports: list[Row] = field(default_factory=list)
+    binding: list[Row] = field(default_factory=list)
 
 
 class IndexWriter:
@@ -77,6 +78,8 @@ class IndexWriter:
         self._branch_id = branch_id
         self._extractor = extractor
         self.current_gen = 0
+        self.repository: object = None
+        """Tells repositories apart, also those of another database with the same id."""
 
     @property
     def connection(self) -> Connection:
@@ -94,11 +97,17 @@ class IndexWriter:
 
     async def begin(self) -> None:
         """Learn the current generation and remove what a killed run left of the next one."""
-        self.current_gen = await self._connection.fetchval(
-            "SELECT current_gen FROM branch WHERE repository_id = $1 AND branch_id = $2", self._repository_id, self._branch_id
+        state = await self._connection.fetchrow(
+            "SELECT b.current_gen, r.created_at FROM branch b JOIN repository r ON r.id = b.repository_id "
+            "WHERE b.repository_id = $1 AND b.branch_id = $2",
+            self._repository_id,
+            self._branch_id,
         )
+        if state is None:
+            raise RepositoryNotFound("the repository was deleted before its index run")
+        self.current_gen, self.repository = state["current_gen"], (self._repository_id, state["created_at"])
         async with self._connection.transaction():
-            for table in ("file", "skipped_file", "edge", "centrality"):
+            for table in BRANCH_TABLES:
                 where = "repository_id = $1 AND branch_id = $2"
                 await self._connection.execute(
                     f"DELETE FROM {table} WHERE {where} AND from_gen > $3", self._repository_id, self._branch_id, self.current_gen
@@ -185,17 +194,18 @@ class IndexWriter:
         )
 
     async def end_edges(self, file_ids: Iterable[int]) -> None:
-        """End the live edges whose site is in these files."""
-        await self._connection.execute(
-            "UPDATE edge SET to_gen = $3 WHERE repository_id = $1 AND branch_id = $2 AND file_id = ANY($4::int[]) AND to_gen > $3",
-            self._repository_id,
-            self._branch_id,
-            self.next_gen,
-            list(file_ids),
-        )
+        """End the live edges and links whose site is in these files."""
+        arguments = (self._repository_id, self._branch_id, self.next_gen, list(file_ids))
+        for table in ("edge", "file_link"):
+            await self._connection.execute(
+                f"UPDATE {table} SET to_gen = $3 WHERE repository_id = $1 AND branch_id = $2 AND file_id = ANY($4::int[]) AND to_gen > $3",
+                *arguments,
+            )
 
-    async def add_edges(self, edges: Iterable[tuple[int, ResolvedEdge]]) -> None:
+    async def add_edges(self, edges: Sequence[tuple[int, ResolvedEdge]]) -> None:
         """Write edges, each with the file of its site."""
+        if not edges:
+            return
         prefix = (self._repository_id, self._branch_id)
         await self._connection.copy_records_to_table(
             "edge",
@@ -206,46 +216,73 @@ class IndexWriter:
             ),
         )
 
-    async def edge_ends(self) -> tuple[list[int], list[int]]:
-        """Sources and targets of every edge of the next generation."""
-        rows = await self._connection.fetch(
-            "SELECT source, target FROM edge WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $3 AND to_gen > $3",
-            self._repository_id,
-            self._branch_id,
-            self.next_gen,
-        )
-        return [row["source"] for row in rows], [row["target"] for row in rows]
+    async def add_externals(self, names: Mapping[int, tuple[str, str]]) -> None:
+        """Name what edges lead to outside of the repository: symbol id → (language, dotted name)."""
+        if names:
+            await self._connection.execute(
+                "INSERT INTO external (repository_id, symbol_id, language, name) "
+                "SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[]) ON CONFLICT DO NOTHING",
+                self._repository_id,
+                list(names),
+                [language for language, _ in names.values()],
+                [name for _, name in names.values()],
+            )
 
-    async def write_centrality(self, values: Mapping[int, float], tolerance: float = 0.05) -> None:
-        """Rewrite only the symbols whose centrality moved by more than ``tolerance``, appeared or went."""
-        arguments = (self._repository_id, self._branch_id, self.next_gen)
-        rows = await self._connection.fetch(
-            "SELECT symbol_id, value FROM centrality WHERE repository_id = $1 AND branch_id = $2 AND to_gen > $3 AND from_gen < $3",
-            *arguments,
+    async def add_links(self, links: Mapping[tuple[int, str], int]) -> None:
+        """Write how many edges lead from a file, by its id, to another, by its path."""
+        if links:
+            await self._connection.copy_records_to_table(
+                "file_link",
+                columns=["repository_id", "branch_id", "file_id", "target", "edges", "from_gen"],
+                records=(
+                    (self._repository_id, self._branch_id, file_id, target, edges, self.next_gen)
+                    for (file_id, target), edges in links.items()
+                ),
+            )
+
+    async def edge_ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Sources and targets of every edge of the next generation but those that lead out of the repository."""
+        ends = await fetch_columns(
+            self._connection,
+            "SELECT source, target FROM edge e WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $3 AND to_gen > $3 "
+            "AND NOT EXISTS (SELECT 1 FROM external x WHERE x.repository_id = e.repository_id AND x.symbol_id = e.target)",
+            (self._repository_id, self._branch_id, self.next_gen),
+            (">i8", ">i8"),
         )
-        stored: dict[int, float] = {row["symbol_id"]: row["value"] for row in rows}
-        moved = {
-            symbol: value for symbol, value in values.items() if symbol not in stored or abs(stored[symbol] - value) > tolerance * value
-        }
-        ended = [symbol for symbol in stored if symbol in moved or symbol not in values]
+        return ends[0].astype(np.int64), ends[1].astype(np.int64)
+
+    async def write_centrality(self, symbols: NDArray[np.int64], values: NDArray[np.float64], tolerance: float = 0.05) -> None:
+        """Rewrite only the symbols whose centrality moved by more than ``tolerance``, appeared or went. ``symbols`` ascend."""
+        arguments = (self._repository_id, self._branch_id, self.next_gen)
+        stored = await fetch_columns(
+            self._connection,
+            "SELECT symbol_id, value FROM centrality WHERE repository_id = $1 AND branch_id = $2 AND to_gen > $3 AND from_gen < $3",
+            arguments,
+            (">i8", ">f4"),
+        )
+        former = np.full(len(symbols), np.nan)
+        _, ours, theirs = np.intersect1d(symbols, stored[0], assume_unique=True, return_indices=True)
+        former[ours] = stored[1][theirs]
+        moved = ~(np.abs(former - values) <= tolerance * values)
+        ended = ~np.isin(stored[0], symbols[~moved])
         async with self._connection.transaction():
             await self._connection.execute(
                 "UPDATE centrality SET to_gen = $3 WHERE repository_id = $1 AND branch_id = $2 AND symbol_id = ANY($4::bigint[]) "
                 "AND to_gen > $3",
                 *arguments,
-                ended,
+                stored[0][ended].tolist(),
             )
+            rows = zip(symbols[moved].tolist(), values[moved].tolist(), strict=True)
             await self._connection.copy_records_to_table(
                 "centrality",
                 columns=["repository_id", "branch_id", "symbol_id", "value", "from_gen"],
-                records=[(self._repository_id, self._branch_id, symbol, value, self.next_gen) for symbol, value in moved.items()],
+                records=[(self._repository_id, self._branch_id, symbol, value, self.next_gen) for symbol, value in rows],
             )
 
     async def measure_coverage(self, skipped: Mapping[str, SkipReason]) -> tuple[Coverage, int]:
         """What the next generation holds, and its number of chunks."""
         arguments = (self._repository_id, self._branch_id, self.next_gen)
         rows = await self._connection.fetch(COVERAGE, *arguments)
-        chunks: int = await self._connection.fetchval(CHUNKS, *arguments)
         by_outcome: Counter[str] = Counter()
         by_reason: Counter[str] = Counter(str(reason) for reason in skipped.values())
         by_language: Counter[str] = Counter()
@@ -261,7 +298,7 @@ class IndexWriter:
             by_reason=dict(by_reason),
             by_language=dict(by_language),
         )
-        return coverage, chunks
+        return coverage, sum(row["chunks"] for row in rows)
 
     async def publish(self, revision: str, coverage: Coverage, chunks: int) -> int:
         """Make the next generation the current one; one transaction, so readers see the old or the new index whole."""
@@ -353,17 +390,17 @@ class SegmentWriter:
                 analysis.encoding,
                 analysis.size,
                 analysis.lines,
+                len(analysis.chunks),
                 list(analysis.name_words),
             )
         )
         batch.chunk.extend((r, first_chunk + i, file_id, c.start_line, c.end_line, c.text) for i, c in enumerate(analysis.chunks))
-        ids = identify(analysis.path, analysis.extraction.symbols)
         batch.symbol.extend(
             (
                 r,
                 file_id,
                 ordinal,
-                ids[ordinal],
+                analysis.symbol_ids[ordinal],
                 first_chunk + analysis.symbol_chunk[ordinal],
                 s.name,
                 folded(s.name),
@@ -381,15 +418,17 @@ class SegmentWriter:
             for ordinal, s in enumerate(analysis.extraction.symbols)
         )
         batch.reference.extend(
-            (r, file_id, ordinal, ref.name, str(ref.kind), ref.line, ref.column, ref.receiver, ref.enclosing)
+            (r, file_id, ordinal, ref.line, ref.enclosing, ref.name, str(ref.kind), ref.receiver)
             for ordinal, ref in enumerate(analysis.extraction.references)
         )
         batch.imports.extend(
             (r, file_id, ordinal, i.module, i.name, i.local, i.line, i.reexport) for ordinal, i in enumerate(analysis.extraction.imports)
         )
+        if analysis.extraction.bindings:
+            batch.binding.append((r, file_id, pack(analysis.extraction.bindings)))
 
     async def _copy(self, batch: _Batch) -> None:
-        tables = (batch.file_version, batch.chunk, batch.symbol, batch.reference, batch.imports)
+        tables = (batch.file_version, batch.chunk, batch.symbol, batch.reference, batch.imports, batch.binding)
         for table, records in zip(_CONTENT_TABLES, tables, strict=True):
             if records:
                 await self._connection.copy_records_to_table(table, records=records)
@@ -403,9 +442,10 @@ class SegmentWriter:
         )
         return frozen
 
-    async def finish(self, postings: Iterable[Posting]) -> None:
+    async def finish(self, postings: Postings) -> None:
         """Write the segment's postings and the words of its names; without them its files could not be found by words."""
-        await self._connection.copy_records_to_table("posting", records=self._posting_rows(postings))
+        blocks = posting_blocks(self._repository_id, self._segment_id, postings)
+        await self._connection.copy_to_table("posting", source=_asynchronous(blocks), format="binary")
         await self._connection.copy_records_to_table(
             "segment", records=[(self._repository_id, self._segment_id, self._files, self._chunks)]
         )
@@ -420,6 +460,7 @@ class SegmentWriter:
             [self._file_words[word] for word in words],
         )
 
-    def _posting_rows(self, postings: Iterable[Posting]) -> Iterable[Row]:
-        for posting in postings:
-            yield (self._repository_id, posting.term, self._segment_id, posting.files, posting.chunks, posting.weights)
+
+async def _asynchronous(blocks: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for block in blocks:
+        yield block

@@ -43,7 +43,7 @@ def default_of(name: str, field: FieldInfo) -> str:
     if name in COMPUTED_DEFAULTS:
         assert field.default_factory is not None
         return COMPUTED_DEFAULTS[name]
-    return "–" if field.default in (None, ()) else f"`{field.default:g}`" if isinstance(field.default, float) else f"`{field.default}`"
+    return "–" if field.default in (None, (), "") else f"`{field.default:g}`" if isinstance(field.default, float) else f"`{field.default}`"
 
 
 def test_every_setting_stands_in_the_readme() -> None:

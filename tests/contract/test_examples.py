@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import PIPE, STDOUT, Popen
+from subprocess import PIPE, STDOUT, Popen, run
 from sys import executable
 from typing import Any, Final
 
@@ -74,6 +74,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    for arguments in (["init", "-b", "main"], ["add", "."], ["commit", "-m", "one"], ["branch", "rework"]):
+        run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *arguments], cwd=root, check=True, capture_output=True)
     return root
 
 
@@ -138,7 +140,14 @@ def test_every_call_is_answered(document: Path, answers: dict[Path, list[tuple[C
     assert len(answers[document]) >= 5
     for call, response in answers[document]:
         assert response.status_code in (200, 201, 202), (call, response.text)
+        if response.headers["content-type"] != "application/json":
+            assert response.text
+            continue
         body = response.json()
+        if call.url.startswith("/v1/symbols?"):
+            assert body["symbols"], call
+        if "/v1/symbols/" in call.url or call.url == "/v1/impact":
+            assert body["warnings"] == [], call
         if "/v1/search" in call.url:
             assert body["results"], (call, body)
             assert body["warnings"] == [], call

@@ -14,15 +14,24 @@ import pytest
 from app.domain.errors import FourfoldError
 from app.http.app import openapi_document
 from app.http.problems import HTTP_CODES
+from app.http.schemas.impact import ImpactBody, ImpactShape
 from app.http.schemas.repository import RepositoryBody
 from app.http.schemas.search_answer import AnswerShape, ClassifyAnswer
 from app.http.schemas.search_request import SEARCH_EXAMPLES, SearchBody
+from app.http.schemas.symbol import CalleesShape, CallersShape, ReferencesShape, SymbolAnswerShape, SymbolListShape
 
 COMMITTED = Path(__file__).parents[2] / "openapi" / "openapi.json"
 CALLS = {
     ("get", "/v1/search"): "search",
     ("post", "/v1/search"): "searchWithBody",
     ("post", "/v1/classify"): "classify",
+    ("get", "/v1/symbols"): "findSymbols",
+    ("get", "/v1/symbols/{id}"): "getSymbol",
+    ("get", "/v1/symbols/{id}/references"): "listReferences",
+    ("get", "/v1/symbols/{id}/callers"): "listCallers",
+    ("get", "/v1/symbols/{id}/callees"): "listCallees",
+    ("get", "/v1/symbols/{id}/impact"): "getImpact",
+    ("post", "/v1/impact"): "analyzeImpact",
     ("get", "/v1/repositories"): "listRepositories",
     ("get", "/v1/repositories/{name}"): "getRepository",
     ("put", "/v1/repositories/{name}"): "putRepository",
@@ -92,13 +101,27 @@ def test_every_reference_leads_somewhere() -> None:
 def test_the_examples_are_valid() -> None:
     for example in SEARCH_EXAMPLES:
         SearchBody.model_validate(example)
+    ImpactBody.model_validate(_example("/v1/impact", "post", "requestBody"))
     RepositoryBody.model_validate(_example("/v1/repositories/{name}", "put", "requestBody"))
     AnswerShape.model_validate(_example("/v1/search", "post", "200"))
     ClassifyAnswer.model_validate(_example("/v1/classify", "post", "200"))
 
 
+ANSWERS = (
+    ("/v1/search", "post", AnswerShape),
+    ("/v1/classify", "post", ClassifyAnswer),
+    ("/v1/symbols", "get", SymbolListShape),
+    ("/v1/symbols/{id}", "get", SymbolAnswerShape),
+    ("/v1/symbols/{id}/references", "get", ReferencesShape),
+    ("/v1/symbols/{id}/callers", "get", CallersShape),
+    ("/v1/symbols/{id}/callees", "get", CalleesShape),
+    ("/v1/symbols/{id}/impact", "get", ImpactShape),
+    ("/v1/impact", "post", ImpactShape),
+)
+
+
 def test_an_example_of_an_answer_has_every_field() -> None:
-    for path, method, shape in (("/v1/search", "post", AnswerShape), ("/v1/classify", "post", ClassifyAnswer)):
+    for path, method, shape in ANSWERS:
         example = _example(path, method, "200")
         assert json.loads(shape.model_validate(example).model_dump_json(by_alias=True)) == example
 

@@ -23,7 +23,7 @@ import pytest
 from app import __version__
 from tests.contract.markdown import ROOT
 
-DATA_SUFFIXES: Final = frozenset({".py", ".scm", ".toml", ".mako"})
+DATA_SUFFIXES: Final = frozenset({".py", ".scm", ".toml", ".mako", ".npz"})
 
 
 def project() -> dict[str, Any]:

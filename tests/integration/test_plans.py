@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from app.domain.vectors import BITS
-from app.retrievers import semantic, text
+from app.retrievers import nearest, text
 from app.storage.engine import Connection, connection
 from tests.integration.conftest import Bench, write_tree
 
@@ -28,11 +28,11 @@ async def test_a_chunk_found_is_not_paired_with_every_file(bench: Bench, tmp_pat
     async with connection(bench.backend.dsn) as own:
         await own.execute(
             "INSERT INTO embedding (repository_id, vector_set, chunk_id, bits) "
-            f"SELECT repository_id, 'x', chunk_id, 0::bit({BITS}) FROM chunk"
+            f"SELECT repository_id, 1, chunk_id, 0::bit({BITS}) FROM chunk"
         )
         for statement, own_arguments in (
             (text.WORDS, (["common", "def", "return"], [1.0] * 3, 600, 200)),
-            (semantic.NEAREST, ("x", asyncpg.BitString.frombytes(bytes(BITS // 8)), 400)),
+            (nearest.SCAN, (1, asyncpg.BitString.frombytes(bytes(BITS // 8)), 400, 200)),
         ):
             rows = await _most_rows(own, statement, *own_arguments)
             assert rows <= sum(FILES)

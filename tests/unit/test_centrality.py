@@ -16,7 +16,8 @@ edges = st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=1, 
 
 def ranked(pairs: list[tuple[int, int]], **limits: float) -> dict[int, float]:
     array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return dict(pagerank(array[:, 0], array[:, 1], **limits))  # type: ignore[arg-type]
+    nodes, ranks = pagerank(array[:, 0], array[:, 1], **limits)  # type: ignore[arg-type]
+    return dict(zip(nodes.tolist(), ranks.tolist(), strict=True))
 
 
 def oracle(pairs: list[tuple[int, int]]) -> dict[int, float]:

@@ -10,21 +10,30 @@ import pytest
 from numpy.typing import NDArray
 
 from app.embeddings.cached import QueryVectorCache
-from app.embeddings.document import document_text, text_hash
+from app.embeddings.document import document_parts, document_text, text_hash
 
 
 def test_header_has_the_words_of_name_and_path() -> None:
     text = document_text("src/http_client/HTTPSConnection.py", "HTTPSConnection.sendAll_v2", "    return 1\n")
-    assert text == "https connection send all v 2 src http client https connection\n    return 1\n"
+    assert text == "https connection send all v 2\nsrc http client https connection\n    return 1\n"
 
 
 def test_words_are_not_stemmed() -> None:
-    assert document_text("caches/parsing.rs", "", "x").splitlines()[0] == "caches parsing"
+    assert document_text("caches/parsing.rs", "", "x").splitlines()[1] == "caches parsing"
 
 
 def test_code_stands_unchanged_after_the_header() -> None:
     code = "\tif (a) {\r\n\t}\r\n\ufeff"
-    assert document_text("a.c", "", code).partition("\n")[2] == code
+    assert document_text("a.c", "", code).split("\n", 2)[2] == code
+
+
+@pytest.mark.parametrize("code", ["", "x", "\n", "a\nb\n\nc\n"])
+def test_parts_are_what_the_text_was_made_of(code: str) -> None:
+    assert document_parts(document_text("shop/cart.py", "Cart.add", code)) == ("cart add", "shop cart", code)
+
+
+def test_another_text_is_code_alone() -> None:
+    assert document_parts("return 1") == ("", "", "return 1")
 
 
 @pytest.mark.parametrize("path", ["", ".env", "Makefile", "a/.gitignore", "…/日本/файл.py", "a/b.tar.gz"])

@@ -99,7 +99,7 @@ def test_what_is_a_symbol(name: str, source: str, expected: dict[str, str]) -> N
 @pytest.mark.parametrize(
     ("name", "source", "expected"),
     [
-        ("python", "def f(g):\n    g(); h(); g.i()", [("call", "h", None), ("call", "i", "g")]),
+        ("python", "def f(g):\n    g(); h(); g.i()", [("call", "g", ""), ("call", "h", None), ("call", "i", "g")]),
         ("python", "def f():\n    def g(): pass\n    g()", [("call", "g", None)]),
         ("python", "import m\nx = [m.a, m.B.c, n.d, n.E, n.EF]", [("read", "a", "m"), ("read", "c", "m.B"), ("read", "EF", "n")]),
         ("python", "a().b(1).c()", [("call", "a", None), ("call", "b", "a()"), ("call", "c", "a().b(1)")]),

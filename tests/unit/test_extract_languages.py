@@ -1,7 +1,8 @@
 """One file per language with everything the language has; what is read out of it is written beside it, a line per fact.
 
 The expected lines are data to review, not to regenerate: a symbol is ``lines name-position kind qualified`` with its container, then
-signature and documentation; a reference ``position kind receiver.name`` and its enclosing symbol; an import as it binds.
+signature and documentation; a reference ``position kind receiver.name`` and its enclosing symbol; an import as it binds; a
+binding ``line-until kind target | value`` and its enclosing symbol.
 """
 
 from __future__ import annotations
@@ -36,6 +37,12 @@ def facts(extraction: Extraction) -> list[str]:
     for item in extraction.imports:
         exported = " exported" if item.reexport else ""
         lines.append(f"{item.line} from {item.module or 'here'} name {item.name} as {item.local}{exported}")
+    if extraction.bindings:
+        lines += ["", "# bindings"]
+    for binding in extraction.bindings:
+        inside = f" in {symbols[binding.enclosing].qualified}" if binding.enclosing is not None else ""
+        value = " ".join(binding.value.split())
+        lines.append(f"{binding.line}-{binding.until} {binding.kind} {binding.target or '-'} | {value}{inside}")
     return lines
 
 

@@ -26,9 +26,27 @@ BROKEN = {
     "csharp": ("class Before { void before() {} }\n", "class { int = ; }\n", "class After {}\n"),
     "ruby": ("def before\nend\n", "x = ) 1\n", "class After\nend\n"),
     "php": ("<?php\nfunction before() {}\n", "$x = ) 1;\n", "class After {}\n"),
+    "kotlin": ("fun before() {}\n", "val = ) 1\n", "class After\n"),
+    "swift": ("func before() {}\n", "let = ) 1\n", "class After {}\n"),
+    "scala": ("def before() = 1\n", "val x = = 1\n", "class After {}\n"),
+    "lua": ("function before() end\n", "local = ) 1\n", "function After() end\n"),
+    "bash": ("before() { :; }\n", "x=1 ) 1\n", "After() { :; }\n"),
+    "haskell": ("before = 1\n", "x = = ) 2\n", "data After = After\n"),
+    "elixir": ("def before, do: 1\n", "x = ) 1\n", "defmodule After do\nend\n"),
+    "zig": ("fn before() void {}\n", "const = ) 1;\n", "const After = struct {};\n"),
 }
 
-COMMENTS = {"python": "# nothing\n", "ruby": "# nothing\n", "php": "<?php\n// nothing\n", "go": "// nothing\n"}
+COMMENTS = {
+    "python": "# nothing\n",
+    "ruby": "# nothing\n",
+    "php": "<?php\n// nothing\n",
+    "go": "// nothing\n",
+    "lua": "-- nothing\n--[[ at all ]]\n",
+    "bash": "# nothing\n",
+    "haskell": "-- nothing\n{- at all -}\n",
+    "elixir": "# nothing\n",
+    "zig": "// nothing\n",
+}
 
 
 @pytest.mark.parametrize("name", PARSED)
@@ -68,6 +86,14 @@ def test_text_that_is_no_code_is_mostly_errors() -> None:
         ("go", "package p\nvar x = " + "func() {" * 1_000),
         ("rust", "use a::{" * 2_000),
         ("cpp", "namespace a {" * 1_000),
+        ("kotlin", "class A {" * 1_000),
+        ("swift", "let x = " + "(" * 3_000 + ")" * 3_000),
+        ("scala", "class A {" * 1_000),
+        ("lua", "x = {" * 2_000),
+        ("bash", "$(" * 2_000),
+        ("haskell", "x = [" * 2_000),
+        ("elixir", "defmodule A do\n" * 1_000),
+        ("zig", "const A = struct {" * 1_000),
     ],
     ids=lambda value: value if len(value) < 12 else "",
 )

