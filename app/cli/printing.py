@@ -178,7 +178,8 @@ def print_index_report(repository: Repository, job: Job, console: Console = out)
     """What an index run left behind: counts, what was skipped and why, what is still to be embedded, the time."""
     coverage = repository.coverage
     seconds = (job.finished_at - job.started_at).total_seconds() if job.finished_at and job.started_at else 0.0
-    console.print(Text(f"{safe(repository.name)}: {coverage.files} files indexed in {seconds:.1f} s, {coverage.skipped} skipped"))
+    files = "1 file" if coverage.files == 1 else f"{coverage.files} files"
+    console.print(Text(f"{safe(repository.name)}: {files} indexed in {seconds:.1f} s, {coverage.skipped} skipped"))
     if coverage.by_language:
         languages = sorted(coverage.by_language.items(), key=lambda pair: -pair[1])
         console.print(Text("  languages: " + ", ".join(f"{safe(name)} {count}" for name, count in languages[:8]), style="dim"))

@@ -84,6 +84,12 @@ class Embedders:
         name = model or settings.model
         if name is None:
             raise ConfigurationError("the embedder 'openai' needs a model: set FOURFOLD_EMBEDDING__OPENAI__MODEL")
+        # A set of a server that is no longer configured must not turn to the public one: that would send it code it was not meant to see.
+        if settings.url is None and settings.api_key is None:
+            raise ConfigurationError(
+                "the embedder 'openai' needs an address or, for OpenAI's own, a key: set FOURFOLD_EMBEDDING__OPENAI__URL "
+                "or FOURFOLD_EMBEDDING__OPENAI__API_KEY"
+            )
         served = openai.ServedModel(name, settings.dimensions, settings.send_dimensions, settings.query_prefix, settings.document_prefix)
         limits = Limits(settings.batch_texts, settings.batch_tokens, settings.text_tokens)
         texts = self._texts(settings.url or openai.URL, settings, limits)

@@ -74,7 +74,7 @@ def _changed(changed: Sequence[ChangedShape]) -> str:
 
 
 def _affected(title: str, entries: Sequence[AffectedShape], count: int) -> str:
-    rows = [f"| {e.distance} | {code(e.symbol.qualified)} | {code(_site(e))} | {e.edge_class} | {_way(e)} |" for e in entries]
+    rows = [f"| {e.distance} | {_cell(e.symbol.qualified)} | {_cell(_site(e))} | {e.edge_class} | {_way(e)} |" for e in entries]
     head = ["| distance | symbol | line | class | path to the change |", "| --- | --- | --- | --- | --- |"]
     shown = rows[:ROWS]
     more = [f"\n{count - len(shown)} more" + "."] if count > len(shown) else []
@@ -88,7 +88,7 @@ def _site(entry: AffectedShape) -> str:
 def _way(entry: AffectedShape) -> str:
     """``calls `b` → calls `c```: each step's relation with the symbol it leads to; the last one is a changed symbol."""
     following = [hop.qualified for hop in entry.hops[1:]]
-    steps = [f"{hop.relation} {code(name)}" for hop, name in zip(entry.hops, following, strict=False)]
+    steps = [f"{hop.relation} {_cell(name)}" for hop, name in zip(entry.hops, following, strict=False)]
     return " → ".join([*steps, f"{entry.hops[-1].relation} the change"])
 
 
@@ -115,7 +115,12 @@ def _reservations(impact: ImpactShape) -> Iterator[str]:
 
 
 def code(text: str) -> str:
-    """A code span that shows the text and nothing else, inside of a table too."""
-    line = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).replace("|", "\\|")
+    """A code span that shows the text and nothing else."""
+    line = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
     fence = "`" * (max((len(run) for run in re.findall(r"`+", line)), default=0) + 1)
     return f"{fence}{line}{fence}" if len(fence) == 1 else f"{fence} {line} {fence}"
+
+
+def _cell(text: str) -> str:
+    """A code span in a table, where a bar would end the cell; elsewhere its backslash would be shown."""
+    return code(text).replace("|", "\\|")

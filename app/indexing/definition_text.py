@@ -64,7 +64,8 @@ class Surroundings:
         while end > start and text.data[end - 1] in b"\r\n":
             end -= 1
         self._all_comments.append((start, end))
-        if text.begins_line(start):
+        names_interpreter = start == 0 and text.data.startswith(b"#!")
+        if text.begins_line(start) and not names_interpreter:
             self._comments[text.row(end)] = (start, end)
 
     def _above(self, start: int) -> tuple[int, list[str]]:

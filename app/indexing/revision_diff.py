@@ -10,7 +10,7 @@ from app.domain.errors import InvalidRequest, QueryNotServable
 from app.indexing.git_tree import GitFailed, GitTree
 from app.ports import RepositoryStore, RevisionDiff
 
-MOST_BYTES: Final = 50_000_000
+MOST_BYTES: Final = 10_000_000
 
 
 class GitDiffs:
@@ -29,7 +29,8 @@ def _diff(root: Path, base: str, head: str) -> RevisionDiff:
     try:
         tree = GitTree(root)
     except GitFailed:
-        raise InvalidRequest("the repository's source is no git work tree; send a diff instead", field="base") from None
+        reason = "is no git work tree" if root.is_dir() else "cannot be read any more"
+        raise InvalidRequest(f"the repository's source {reason}; send a diff instead", field="base") from None
     new = _commit(tree, head, "head")
     old = tree.merge_base(_commit(tree, base, "base"), new)
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Final
 
@@ -68,7 +69,7 @@ class ImpactService:
             compared = await self._diffs.diff(snapshot.repository, request.base, request.head)
             text = compared.text
             side = side or {compared.head: IndexedSide.HEAD, compared.base: IndexedSide.BASE}.get(snapshot.revision)
-        diffs = parse_diff(text)
+        diffs = await asyncio.to_thread(parse_diff, text)  # a large one would hold up every other answer
         warnings = scope_notices(Scope((snapshot,)), ())
         if len(diffs) > MOST_FILES:
             warnings.append(notice("changes_cut", what="files", most=MOST_FILES))
@@ -77,7 +78,7 @@ class ImpactService:
         files = await self._store.files(snapshot, paths)
         side, share = _indexed_side(diffs, files, side)
         changed = {id(diff): _touched(diff, files, side) for diff in diffs}
-        every = [change for diff in diffs for change in changed[id(diff)]]
+        every = _merged(change for diff in diffs for change in changed[id(diff)])
         if len(every) > MOST_CHANGED:
             warnings.append(notice("changes_cut", what="symbols", most=MOST_CHANGED))
         every = every[:MOST_CHANGED]
@@ -112,6 +113,16 @@ def _indexed_side(diffs: Sequence[FileDiff], files: Mapping[str, IndexedFile], t
 def _touched(diff: FileDiff, files: Mapping[str, IndexedFile], side: IndexedSide) -> list[ChangedSymbol]:
     file = files.get(diff.path(side) or "")
     return touched(diff, file, side) if file is not None else []
+
+
+def _merged(changes: Iterable[ChangedSymbol]) -> list[ChangedSymbol]:
+    """Each symbol once, though a series of patches touches it more often."""
+    found: dict[str, ChangedSymbol] = {}
+    for change in changes:
+        known = found.setdefault(change.symbol.id, change)
+        if known is not change:
+            found[change.symbol.id] = ChangedSymbol(known.symbol, tuple(sorted({*known.lines, *change.lines})))
+    return list(found.values())
 
 
 def _notices(diffs: Sequence[FileDiff], files: Mapping[str, IndexedFile], side: IndexedSide, share: float) -> list[Notice]:

@@ -32,7 +32,7 @@ MESSAGES: Mapping[str, str] = {
     "changes_cut": "the difference touches more than {most:,} {what}; the rest was left out",
     "diff_does_not_match": "only {percent}% of the difference's lines stand in the index where it says; the index may hold another version",
     "deletions_not_seen": "the index holds what is there after the change: uses of definitions that it deletes are not seen",
-    "files_not_indexed": "{count} changed files are not in the index",
+    "files_not_indexed": "changed files that are not in the index: {count}",
     "results_missing": "some results were replaced while the answer was read; ask again",
 }
 """By code. Retrievers warn with a code; one that is not here is shown as it is."""

@@ -140,7 +140,8 @@ class SearchService:
     async def _find(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, started: float) -> Found:
         """Follow the plan; a direct route that finds nothing goes on to fusion, which asks the modalities not asked yet."""
         if plan.strategy is not Strategy.DIRECT and not any(modality in self._retrievers for modality, _ in plan.modalities):
-            raise QueryNotServable("no search of this kind is configured", field="modalities" if request.modalities else "preset")
+            names = " and ".join(modality for modality, _ in plan.modalities)
+            raise QueryNotServable(f"{names} search is not configured", field="modalities" if request.modalities else "preset")
         gathered = await self._gather(plan, query, request, started, Gathered())
         fallback_from = None
         ended = plan.final or query.after is not None

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from app.domain.code import EdgeClass
 from app.domain.errors import InvalidRequest, SymbolNotFound
-from app.domain.query import Scope, Snapshot
+from app.domain.query import Filters, Scope, Snapshot
 from app.domain.ranking import SymbolSummary
 from app.domain.symbols import (
     ListPart,
@@ -26,7 +26,7 @@ from app.domain.symbols import (
 )
 from app.ports import SnapshotStore, SymbolGraph, SymbolStore
 from app.search import cursor as cursors
-from app.search.notices import scope_notices
+from app.search.notices import notice, scope_notices
 
 T = TypeVar("T")
 
@@ -48,13 +48,17 @@ class SymbolService:
         began = perf_counter()
         scope, offset = await self._place(request.repositories, request.cursor, request)
         symbols, total = await self._store.find(scope, request, offset)
+        warnings = scope_notices(scope, ())
+        if not symbols and scope.snapshots and (request.languages or request.paths):
+            filters = Filters(languages=request.languages, paths=request.paths)
+            warnings += [notice("no_file_matches")] if await self._snapshots.count_files(scope, filters) == 0 else []
         return SymbolPage(
             symbols=tuple(symbols),
             total=total,
             fuzzy=request.name is not None and request.match is NameMatch.FUZZY,
             next_cursor=_next(scope, offset, len(symbols), total, request),
             scope=scope,
-            warnings=tuple(scope_notices(scope, ())),
+            warnings=tuple(warnings),
             took_ms=_since(began),
         )
 

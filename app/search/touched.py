@@ -29,7 +29,7 @@ def touched(diff: FileDiff, file: IndexedFile, side: IndexedSide) -> list[Change
         lines = block.lines(side)
         for number, text in lines:
             symbols = nesting.innermost(number, number)
-            if not symbols and text.strip() and number not in file.import_lines:
+            if not symbols and text.strip() and number <= len(file.lines) and number not in file.import_lines:
                 symbols = [file.module]
             for symbol in symbols:
                 found.setdefault(symbol.id, (symbol, set()))[1].add(number)

@@ -31,14 +31,13 @@ MOST_CENTRAL = """
 
 _SCOPE: Final = "unnest($1::int[], $2::smallint[], $3::int[]) AS s(repository_id, branch_id, generation)"
 
-_ORDER: Final = "closeness DESC, path_class <> 'source', centrality DESC, NOT exported, path, repository_id, ordinal"
+_ORDER: Final = "k.closeness DESC, k.path_class <> 'source', k.centrality DESC, NOT k.exported, k.path, k.repository_id, k.ordinal"
 
 # The last condition is always true: it gives every parameter a type in statements that do not use all of them.
 FIND: Final = f"""
     WITH matching AS (
-        SELECT c.repository_id, c.file_id, c.ordinal, c.container AS container_ordinal, c.symbol_id, c.name, c.qualified, c.kind,
-               c.signature, c.doc, c.exported, c.start_line, c.end_line, c.name_line, f.path, f.path_class, f.language,
-               s.branch_id, s.generation, {{closeness}} AS closeness
+        SELECT c.repository_id, c.file_id, c.ordinal, c.symbol_id, c.exported, f.path, f.path_class, f.language, s.branch_id, s.generation,
+               {{closeness}} AS closeness
         FROM {_SCOPE}
         JOIN symbol c ON c.repository_id = s.repository_id AND {{condition}}
         JOIN file f ON f.repository_id = s.repository_id AND f.branch_id = s.branch_id AND f.file_id = c.file_id
@@ -46,20 +45,31 @@ FIND: Final = f"""
         WHERE ($4::text[] IS NULL OR f.language = ANY($4)) AND ($5::text[] IS NULL OR f.path ~ ANY($5))
           AND ($6::text[] IS NULL OR NOT f.path ~ ANY($6)) AND ($7::text[] IS NULL OR c.kind = ANY($7))
           AND (($8::text, $9::text) IS NULL OR true)
-    ), ranked AS (
-        SELECT m.*, COALESCE(z.value, 0) AS centrality, max(closeness) OVER () AS closest
-        FROM matching m
-        LEFT JOIN centrality z ON z.repository_id = m.repository_id AND z.branch_id = m.branch_id AND z.symbol_id = m.symbol_id
-            AND z.from_gen <= m.generation AND z.to_gen > m.generation
+    ), closest AS (
+        SELECT * FROM matching WHERE {{closest}}
     ), kept AS (
-        SELECT *, count(*) OVER () AS total FROM ranked WHERE closeness = closest OR NOT {{closest_alone}}
+        SELECT k.* FROM (SELECT m.*, COALESCE(z.value, 0) AS centrality FROM closest m LEFT JOIN {{centrality}}) k
         ORDER BY {_ORDER} OFFSET $10 LIMIT $11
     )
-    SELECT k.*, o.symbol_id AS container_id, o.qualified AS container
-    FROM (SELECT *, row_number() OVER (ORDER BY {_ORDER}) AS position FROM kept) k
-    LEFT JOIN symbol o ON o.repository_id = k.repository_id AND o.file_id = k.file_id AND o.ordinal = k.container_ordinal
-    ORDER BY position
+    SELECT k.*, c.name, c.qualified, c.kind, c.signature, c.doc, c.start_line, c.end_line, c.name_line,
+           o.symbol_id AS container_id, o.qualified AS container, (SELECT count(*) FROM closest) AS total
+    FROM kept k
+    JOIN symbol c ON c.repository_id = k.repository_id AND c.file_id = k.file_id AND c.ordinal = k.ordinal
+    LEFT JOIN symbol o ON o.repository_id = c.repository_id AND o.file_id = c.file_id AND o.ordinal = c.container
+    ORDER BY {_ORDER}
 """
+
+_OF_EACH: Final = """
+    centrality z ON z.repository_id = m.repository_id AND z.branch_id = m.branch_id AND z.symbol_id = m.symbol_id
+        AND z.from_gen <= m.generation AND z.to_gen > m.generation
+"""
+# For a whole repository, looking each symbol up takes longer than reading them all; OFFSET 0 keeps the planner from it.
+_OF_ALL: Final = f"""
+    (SELECT z.* FROM {_SCOPE} JOIN centrality z ON z.repository_id = s.repository_id AND z.branch_id = s.branch_id
+        AND z.from_gen <= s.generation AND z.to_gen > s.generation OFFSET 0) z
+    ON z.repository_id = m.repository_id AND z.branch_id = m.branch_id AND z.symbol_id = m.symbol_id
+"""
+_CLOSEST_ALONE: Final = "closeness = (SELECT max(closeness) FROM matching)"
 
 # What libraries define has a name and users, and nothing else that could be asked for.
 LIBRARIES: Final = """
@@ -144,7 +154,12 @@ class Symbols:
         by, written, asked = _condition(wanted)
         async with self._pool.connection() as connection:
             rows = await connection.fetch(
-                FIND.format(closeness=by.closeness, condition=by.condition, closest_alone=by.alone),
+                FIND.format(
+                    closeness=by.closeness,
+                    condition=by.condition,
+                    closest=_CLOSEST_ALONE if by.alone else "true",
+                    centrality=_OF_ALL if by.every else _OF_EACH,
+                ),
                 *_scope_arguments(scope),
                 list(wanted.languages) or None,
                 include or None,
@@ -209,14 +224,17 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True)
 class _NameCondition:
-    """SQL on a symbol ``c``; $8 is the name as written, $9 what the index is asked for. ``alone``: only the closest ones count."""
+    """SQL on a symbol ``c``; $8 is the name as written, $9 what the index is asked for. ``alone``: only the closest ones count;
+    ``every``: it excludes nothing.
+    """
 
     condition: str
     closeness: str
     alone: bool = False
+    every: bool = False
 
 
-_ANY: Final = _NameCondition("true", "0")
+_ANY: Final = _NameCondition("true", "0", every=True)
 _EXACT: Final = _NameCondition("c.lname = $9", "(c.name = $8)::int", alone=True)
 _QUALIFIED: Final = _NameCondition(
     "c.lname = $9 AND right('.' || lower(c.qualified), length($8) + 1) = '.' || lower($8)",
@@ -227,21 +245,31 @@ _GLOB: Final = _NameCondition("c.name ILIKE $9", "(c.name LIKE $9)::int")
 _PREFIX: Final = _NameCondition("c.lname LIKE $9", "starts_with(c.name, $8)::int + (c.name = $8)::int")
 _FUZZY: Final = _NameCondition("c.name % $8", "similarity(c.name, $8)")
 
+# With parents: $8 are the names joined by dots, as a pattern; the index is asked for the last one.
+_PARENTS: Final = "'.' || c.qualified {like} '%.' || $8"
+_QUALIFIED_GLOB: Final = _NameCondition(f"c.name ILIKE $9 AND {_PARENTS.format(like='ILIKE')}", f"({_PARENTS.format(like='LIKE')})::int")
+
 
 def _condition(wanted: SymbolsRequest) -> tuple[_NameCondition, str | None, str | None]:
     """The condition, and the values of $8 and $9."""
-    if wanted.name is None:
+    name = (wanted.name or "*").strip()
+    if wanted.name is None or (set(name) == {"*"} and wanted.match is NameMatch.EXACT):
         return _ANY, None, None
-    name = wanted.name.strip()
     dotted = ".".join(part for part in re.split(r"\.|::|#|->", name) if part) or name
-    last = dotted.rpartition(".")[2]
+    last = dotted.rpartition(".")[2] or dotted
     if wanted.match is NameMatch.FUZZY:
         return _FUZZY, last, None
     if wanted.match is NameMatch.PREFIX:
-        return _PREFIX, name, _escaped(folded(name)) + "%"
+        if dotted != last:
+            return _QUALIFIED_GLOB, _escaped(dotted) + "%", _escaped(last) + "%"
+        return _PREFIX, dotted, _escaped(folded(dotted)) + "%"
     if "*" in name:
-        return _GLOB, name, "%".join(map(_escaped, name.split("*")))
+        return (_GLOB, name, _glob(name)) if dotted == last else (_QUALIFIED_GLOB, _glob(dotted), _glob(last))
     return (_QUALIFIED if "." in dotted else _EXACT), dotted, folded(last)
+
+
+def _glob(name: str) -> str:
+    return "%".join(map(_escaped, name.split("*")))
 
 
 def _escaped(text: str) -> str:

@@ -106,7 +106,7 @@ def test_the_installed_program_works_from_another_folder(installed: Path, empty_
     (tmp_path / "shop" / "cart.py").write_text("def add_tax(amount):\n    return amount * 125 // 100\n")
     settings = {"DATABASE_URL": empty_database_url, "FOURFOLD_EMBEDDER": "none"}
     assert "up to date" in run_well(installed, "migrate", cwd=tmp_path, **settings)
-    assert "1 files indexed" in run_well(installed, "index", "shop", cwd=tmp_path, **settings)
+    assert "1 file indexed" in run_well(installed, "index", "shop", cwd=tmp_path, **settings)
     answer = json.loads(run_well(installed, "search", "where is add_tax defined", "--json", cwd=tmp_path, **settings))
     assert [result["path"] for result in answer["results"]] == ["cart.py"]
 
@@ -164,10 +164,21 @@ def named_modules() -> set[str]:
     return {str(node.value) for node in syntax() if isinstance(node, ast.Constant)} & providers().keys()
 
 
-def test_the_lock_has_hashes_and_every_dependency() -> None:
-    locked = (ROOT / "requirements" / "runtime.txt").read_text("utf-8")
+@pytest.mark.parametrize(("file", "extras"), [("runtime.txt", ("embedded",)), ("dev.txt", ("minilm",))])
+def test_the_locks_have_hashes_and_every_dependency(file: str, extras: tuple[str, ...]) -> None:
+    locked = (ROOT / "requirements" / file).read_text("utf-8")
     pins = re.findall(r"^([\w.-]+)==[^\n]*\\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+", locked, re.MULTILINE)
     assert len(pins) == len(re.findall(r"^[\w.-]+", locked, re.MULTILINE))
     table = project()
-    wanted = {distribution(line) for lines in (table["dependencies"], *table["optional-dependencies"].values()) for line in lines}
+    wanted = {
+        distribution(line)
+        for lines in (table["dependencies"], *(table["optional-dependencies"][extra] for extra in extras))
+        for line in lines
+    }
     assert wanted - {distribution(name) for name in pins} == set()
+
+
+def test_the_service_is_installed_without_the_extra_model() -> None:
+    locked = (ROOT / "requirements" / "runtime.txt").read_text("utf-8")
+    extra = {distribution(line) for line in project()["optional-dependencies"]["minilm"]}
+    assert not {distribution(line) for line in re.findall(r"^[\w.-]+", locked, re.MULTILINE)} & extra

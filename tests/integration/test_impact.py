@@ -177,6 +177,9 @@ async def test_what_a_diff_is_told_about(bench: Bench, tmp_path: Path) -> None:
     answer = await bench.service.impact.of_diff(ImpactRequest("t", diff=DIFF + new_file))
     assert [(file.status, file.indexed) for file in answer.changed_files] == [("modified", True), ("added", False)]
     assert answer.warnings == ()
+    once, series = [await bench.service.impact.of_diff(ImpactRequest("t", diff=diff)) for diff in (DIFF, DIFF + DIFF)]
+    assert series.changed == once.changed, "a series of patches names each symbol once"
+    assert len(series.changed_files) == 2 * len(once.changed_files)
     empty = await bench.service.impact.of_diff(ImpactRequest("t", diff=""))
     assert (empty.changed, empty.impact.symbol_count) == ((), Interval(0, 0))
     with pytest.raises(InvalidRequest):
@@ -232,6 +235,9 @@ async def test_comparing_runs_nothing_that_the_tree_configures(bench: Bench, tmp
 async def test_a_folder_has_no_commits(bench: Bench, tmp_path: Path) -> None:
     await bench.index(write_tree(tmp_path / "t", CHAIN), "t")
     with pytest.raises(InvalidRequest, match="no git work tree"):
+        await bench.service.impact.of_diff(ImpactRequest("t", base="main", head="main"))
+    (tmp_path / "t").rename(tmp_path / "moved")
+    with pytest.raises(InvalidRequest, match="cannot be read any more"):
         await bench.service.impact.of_diff(ImpactRequest("t", base="main", head="main"))
 
 

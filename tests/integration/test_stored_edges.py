@@ -56,3 +56,17 @@ async def test_an_incremental_run_by_another_process_gives_the_edges_of_a_full_o
     assert ("uses.py", 5, "calls", "likely", "Pot.fill") in seen
     assert ("uses.py", 6, "instantiates", "likely", "Pot") in seen
     assert ("uses.py", 7, "calls", "exact", "requests.get") in seen
+
+
+async def test_what_is_of_a_library_takes_no_part_in_centrality(bench: Bench, tmp_path: Path, database_url: str) -> None:
+    await bench.index(write_tree(tmp_path / "tree", BEFORE), "ranked")
+    connection = await open_connection(database_url)
+    try:
+        ranked = await connection.fetchval("SELECT count(*) FROM centrality")
+        named = await connection.fetchval("SELECT count(*) FROM external")
+        both = await connection.fetchval("SELECT count(*) FROM centrality JOIN external USING (repository_id, symbol_id)")
+    finally:
+        await connection.close()
+    assert ranked > 0
+    assert named > 0
+    assert both == 0

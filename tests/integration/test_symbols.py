@@ -82,6 +82,34 @@ async def test_names_are_found_exactly_by_beginning_and_by_likeness(bank: Bench)
     assert await names(bank, "100%_") == []
 
 
+async def test_filters_that_leave_no_file_are_told(bank: Bench) -> None:
+    async def told(**wanted: object) -> list[str]:
+        page = await bank.service.symbols.find(SymbolsRequest(**wanted))  # type: ignore[arg-type]
+        assert page.symbols == ()
+        return [notice.code for notice in page.warnings]
+
+    assert await told(languages=("klingon",)) == await told(paths=("src/**",)) == ["no_file_matches"]
+    assert await told(name="nobody", languages=("python",)) == await told(name="nobody") == []
+
+
+async def test_patterns_may_name_parents(bank: Bench) -> None:
+    assert set(await names(bank, "Account.*")) == {"Account.__init__", "Account.owner", "Account.deposit", "Account.check"}
+    assert await names(bank, "Acc*.dep*") == await names(bank, "account::DEP*") == ["Account.deposit"]
+    assert await names(bank, "Account.dep", match=NameMatch.PREFIX) == ["Account.deposit"]
+    assert await names(bank, "count.*") == await names(bank, "Nobody.*") == await names(bank, "Account.x*") == []
+
+
+async def test_all_are_listed_the_most_central_first(bank: Bench) -> None:
+    every = (await bank.service.symbols.find(SymbolsRequest(limit=100))).symbols
+    assert len(every) == 10
+    source = [symbol.centrality for symbol in every if symbol.place is not None and symbol.place.path.startswith("bank/")]
+    assert source == sorted(source, reverse=True)
+    assert every[0].qualified == "record"
+    assert every[-1].qualified == "test_open", "tests come last"
+    page = await bank.service.symbols.find(SymbolsRequest("*", limit=2))
+    assert (page.symbols, page.total) == (every[:2], 10)
+
+
 async def test_filters(bank: Bench) -> None:
     assert await names(bank, kinds=("class",)) == ["Account"]
     assert await names(bank, kinds=("function",), paths=("tests/**",)) == ["test_open"]

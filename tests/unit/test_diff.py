@@ -87,6 +87,13 @@ def test_git_diffs_are_understood() -> None:
         ("--- src/a.py\t2024-01-01\n+++ src/a.py\t2024-01-02\n", ("src/a.py", "src/a.py")),
         ("--- i/a.py\n+++ w/a.py\n", ("a.py", "a.py")),
         ("--- a/a.py\n+++ a.py\n", ("a/a.py", "a.py")),
+        ("--- ./src/a.py\n+++ ./src/a.py\n", ("src/a.py", "src/a.py")),
+        (
+            'diff --git "my caf\\303\\251.py" "my caf\\303\\251.py"\n--- "my caf\\303\\251.py"\n+++ "my caf\\303\\251.py"\n',
+            ("my café.py",) * 2,
+        ),
+        ("diff --git a dir/my file.py a dir/my file.py\n--- a dir/my file.py\t\n+++ a dir/my file.py\t\n", ("a dir/my file.py",) * 2),
+        ('--- "a/\\xZZ\\777"\n+++ "b/\\xZZ\\777"\n', ("\\xZZ\ufffd",) * 2),
         ('--- "a/caf\\303\\251 \\"x\\".py"\n+++ "b/caf\\303\\251 \\"x\\".py"\n', ('café "x".py', 'café "x".py')),
     ],
 )
@@ -95,11 +102,78 @@ def test_paths_as_tools_write_them(header: str, paths: tuple[str, str]) -> None:
     assert (diff.base_path, diff.head_path) == paths
 
 
-@pytest.mark.parametrize("text", ["hello", "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n", "@@ -1 +1 @@\n-a\n+b\n"])
-def test_what_is_no_diff_is_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("hello", "no file header"),
+        ("@@ -1 +1 @@\n-a\n+b\n", "no file header"),
+        ("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n", "shorter than its header"),
+        ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n-b\n+c\n", "longer than its header"),
+        ("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n-a\n b\n c\n", "longer than its header"),
+        ("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+b\n[-c-]{+d+}\n", "line 6 is no line of a hunk"),
+        ("--- a/x\n+++ b/x\n@@ what @@\n-a\n+b\n", "line 3 is no header of a hunk"),
+        (f"--- a/x\n+++ b/x\n@@ -{'9' * 20} +1 @@\n-a\n+b\n", "line 3 is no header of a hunk"),
+        ("diff --cc x\n--- a/x\n+++ b/x\n@@@ -1 -1 +1 @@@\n- a\n -b\n++c\n", "merge"),
+        ("--- \n+++ \n@@ -1 +1 @@\n-a\n+b\n", "no name"),
+        ("--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+b\n", "no name"),
+    ],
+)
+def test_what_is_no_diff_is_refused(text: str, reason: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         parse_diff(text)
     assert refused.value.field == "diff"
+    assert reason in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "dressed",
+    [
+        GIT.replace("\n", "\r\n"),
+        "commit 1234\n\n    A message with @@ and --- in it\n\n" + GIT,
+        "From: x\nSubject: y\n\n---\n new.py | 2 +-\n\n" + GIT + "-- \n2.39\n\n",
+        "\n".join(f"\x1b[1m{line}\x1b[m" for line in GIT.split("\n")),
+        GIT.removesuffix("\n"),
+    ],
+)
+def test_a_diff_is_read_as_terminals_mails_and_other_systems_pass_it_on(dressed: str) -> None:
+    assert parse_diff(dressed) == parse_diff(GIT)
+
+
+def test_what_has_no_lines_is_told_by_the_header_alone() -> None:
+    text = (
+        "diff --git a/my logo.png b/my logo.png\nnew file mode 100644\nindex 0000000..1111111\n"
+        "Binary files /dev/null and b/my logo.png differ\n"
+        "diff --git a/empty b/empty\ndeleted file mode 100644\nindex e69de29..0000000\n"
+        "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n"
+        "diff --git a/old name.py b/new.py\nsimilarity index 100%\nrename from old name.py\nrename to new.py\n"
+        "diff --git a/x.bin b/x.bin\nindex 1..2 100644\nGIT binary patch\nliteral 5\nMc$_OqELBc)\n\nliteral 3\nKcmb>O\n\n"
+    )
+    told = [(diff.base_path, diff.head_path, diff.blocks) for diff in parse_diff(text)]
+    assert told == [
+        (None, "my logo.png", ()),
+        ("empty", None, ()),
+        ("run", "run", ()),
+        ("old name.py", "new.py", ()),
+        ("x.bin", "x.bin", ()),
+    ]
+
+
+def test_a_copy_is_a_new_file() -> None:
+    text = "diff --git a/a.py b/c.py\ncopy from a.py\ncopy to c.py\n--- a/a.py\n+++ b/c.py\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"
+    (diff,) = parse_diff(text)
+    assert (diff.base_path, diff.head_path, diff.status) == (None, "c.py", "added")
+    assert [(block.base, block.head) for block in diff.blocks] == [((), ((2, "TWO"),))]
+
+
+def test_lines_that_look_like_headers_belong_to_their_hunk() -> None:
+    (diff,) = parse_diff("--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@\n--- old\n-+++ new\n+++ old\n+@@ -1 +1 @@\n")
+    (block,) = diff.blocks
+    assert (block.base, block.head) == (((1, "-- old"), (2, "+++ new")), ((1, "++ old"), (2, "@@ -1 +1 @@")))
+
+
+def test_lines_beyond_the_end_touch_nothing() -> None:
+    (diff,) = parse_diff("--- a/a.py\n+++ b/a.py\n@@ -500 +500 @@\n-x\n+y\n")
+    assert touched(diff, FILE, IndexedSide.BASE) == []
 
 
 def test_an_empty_diff_is_a_diff() -> None:

@@ -72,10 +72,11 @@ def test_names_format_nothing() -> None:
         assert f"\n{sign}" not in text
     rows = [line for line in text.splitlines() if line.startswith("| 1 ")]
     assert [len(re.findall(r"(?<!\\)\|", row)) for row in rows] == [6]
+    assert "\\|" not in "".join(line for line in text.splitlines() if not line.startswith("|")), "it would be shown outside of a table"
 
 
 @pytest.mark.parametrize(
-    ("text", "span"), [("a", "`a`"), ("a`b", "`` a`b ``"), ("``", "``` `` ```"), ("a|b", "`a\\|b`"), ("a\nb", "`a\ufffdb`")]
+    ("text", "span"), [("a", "`a`"), ("a`b", "`` a`b ``"), ("``", "``` `` ```"), ("a|b", "`a|b`"), ("a\nb", "`a\ufffdb`")]
 )
 def test_code_spans(text: str, span: str) -> None:
     assert code(text) == span

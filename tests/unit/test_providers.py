@@ -336,6 +336,17 @@ def test_an_embedder_that_lacks_a_setting_says_which() -> None:
         Embedders(Settings(embedder="openai"))
 
 
+def test_the_public_server_is_asked_only_with_a_key(server: ProviderServer) -> None:
+    """Vectors of a server of one's own may serve on when its address is not set any more; questions must not go elsewhere then."""
+    own = VectorSet(7, embedder(openai(server)).name, "openai", "m")
+    without_address = EmbeddingSettings(openai=OpenAiSettings(model="m", dimensions=384))
+    with pytest.raises(ConfigurationError, match="FOURFOLD_EMBEDDING__OPENAI__URL"):
+        Embedders(Settings(embedder="openai", embedding=without_address))
+    with pytest.raises(ConfigurationError, match="FOURFOLD_EMBEDDING__OPENAI__URL"):
+        opened(Settings(embedder="static", embedding=without_address)).for_set(own)
+    assert server.requests == []
+
+
 def test_the_embedder_of_another_set_is_made_from_what_the_set_says(server: ProviderServer) -> None:
     embedders = voyage(server)
     other = VectorSet(7, embedder(voyage(server, model="voyage-old")).name, "voyage", "voyage-old")
