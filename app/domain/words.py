@@ -223,6 +223,8 @@ def _token_spans(token: str) -> tuple[tuple[str, int, int], ...]:
 
 def _plain_words(token: str) -> list[list[str]]:
     """``_token_words`` without stop words, the short way: it is taken for every new token of an index run."""
+    if token.isalpha() and token.isascii() and token.islower() and len(token) <= LONGEST_WORD:
+        return [[token]]
     if len(token) > LONGEST_WORD or "$" in token or (not token.isascii() and _CJK.search(token)):
         return [[part for part, _, _ in parts] for parts in _words(token)]
     if not token.isascii():

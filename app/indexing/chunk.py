@@ -26,7 +26,8 @@ def chunk(text: str, symbols: Sequence[Symbol], max_lines: int, max_bytes: int) 
     ``max_bytes`` bytes of UTF-8, except that a single longer line is a chunk of its own.
     """
     lines = split_lines(text)
-    fitting = _Fitting(lines, max_lines, max_bytes)
+    sizes = [len(line) + 1 for line in lines] if text.isascii() else [len(line.encode("utf-8")) + 1 for line in lines]
+    fitting = _Fitting(sizes, max_lines, max_bytes)
     pieces = [piece for start, end in _segments(lines, symbols) for piece in _split(lines, start, end, fitting)]
     return tuple(Chunk(start + 1, end, "\n".join(lines[start:end])) for start, end in _merge(pieces, fitting))
 
@@ -43,17 +44,13 @@ def chunk_of_line(chunks: Sequence[Chunk], line: int) -> int:
     return max(0, bisect_right(chunks, line, key=lambda candidate: candidate.start_line) - 1)
 
 
-def _bytes(line: str) -> int:
-    return len(line) if line.isascii() else len(line.encode("utf-8"))
-
-
 class _Fitting:
-    """Whether a run of lines fits into a chunk. Lines are 0-based, runs half-open."""
+    """Whether a run of lines fits into a chunk, given the bytes of each with its end. Lines are 0-based, runs half-open."""
 
-    def __init__(self, lines: Sequence[str], max_lines: int, max_bytes: int) -> None:
+    def __init__(self, sizes: Sequence[int], max_lines: int, max_bytes: int) -> None:
         self._max_lines = max_lines
         self._max_bytes = max_bytes
-        self._ends = list(accumulate((_bytes(line) + 1 for line in lines), initial=0))
+        self._ends = list(accumulate(sizes, initial=0))
 
     def fits(self, start: int, end: int) -> bool:
         return end - start <= self._max_lines and self._ends[end] - self._ends[start] - 1 <= self._max_bytes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from app.domain.code import Reference
@@ -50,7 +51,7 @@ async def resolve_edges(
     wanted = missing | (come & set(live.values()))
     facts = fresh.of(wanted)
     facts.update((file.file_id, file) for file in await reader.files(sorted(wanted - facts.keys())))
-    await asyncio.gather(asyncio.to_thread(definitions.update, live, [facts[file_id] for file_id in missing]), meanwhile())
+    await asyncio.to_thread(definitions.update, live, [facts[file_id] for file_id in missing])
     index = definitions.index
     if writer.current_gen == 0:
         stale = live
@@ -58,7 +59,7 @@ async def resolve_edges(
         arrived = [facts[file_id] for file_id in sorted(come & facts.keys())]
         stale = await _stale(reader, index, live, arrived, gone)
     await writer.end_edges((set(stale.values()) - come) | gone)
-    await _write_edges(writer, stale, fresh, index)
+    await _write_edges(writer, stale, fresh, index, meanwhile)
     return True
 
 
@@ -72,17 +73,21 @@ async def _stale(
     return {path: file_id for path, file_id in live.items() if path in paths or file_id in by_reference}
 
 
-async def _write_edges(writer: IndexWriter, stale: Mapping[str, int], fresh: FreshFacts, index: DefinitionIndex) -> None:
-    """Resolve batch by batch; the edges of one are written while the next is resolved."""
+async def _write_edges(
+    writer: IndexWriter, stale: Mapping[str, int], fresh: FreshFacts, index: DefinitionIndex, meanwhile: Callable[[], Awaitable[None]]
+) -> None:
+    """Resolve batch by batch; the edges of one are written while the next is resolved, and ``meanwhile`` is done before the first."""
     paths = list(stale)
     links = FileLinks(index)
     resolved: list[_FileEdges] = []
+    waiting: Callable[[], Awaitable[None]] = meanwhile
     for start in range(0, len(paths), BATCH_FILES):
         batch = {path: stale[path] for path in paths[start : start + BATCH_FILES]}
         references = await _references(writer.next_facts, batch.values(), fresh)
         following = asyncio.to_thread(_resolve, batch, references, index)
-        resolved, _ = await asyncio.gather(following, _write(writer, resolved, links))
-    await _write(writer, resolved, links)
+        resolved, _ = await asyncio.gather(following, waiting())
+        waiting = partial(_write, writer, resolved, links)
+    await waiting()
 
 
 async def _write(writer: IndexWriter, resolved: Sequence[_FileEdges], links: FileLinks) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from tree_sitter import Node
 
@@ -16,18 +17,20 @@ class PatternMatches:
 
     def __init__(self, roles: tuple[PatternRole, ...], matches: Iterable[tuple[int, Captures]]) -> None:
         self._roles = roles
-        self._matches: list[list[Captures]] = [[] for _ in roles]
+        matched: defaultdict[int, list[Captures]] = defaultdict(list)
         for pattern, captures in matches:
-            self._matches[pattern].append(captures)
+            matched[pattern].append(captures)
+        self._matches: defaultdict[str, list[tuple[PatternRole, list[Captures]]]] = defaultdict(list)
+        for pattern in sorted(matched):
+            self._matches[roles[pattern].group].append((roles[pattern], matched[pattern]))
 
     def has(self, group: Group) -> bool:
         """Whether the language has patterns of a group, be there matches or not."""
         return any(role.group == group for role in self._roles)
 
-    def of(self, group: Group) -> Iterator[tuple[PatternRole, list[Captures]]]:
-        for role, matches in zip(self._roles, self._matches, strict=True):
-            if matches and role.group == group:
-                yield role, matches
+    def of(self, group: Group) -> Sequence[tuple[PatternRole, list[Captures]]]:
+        """The patterns of a group that match anything, with their matches."""
+        return self._matches.get(group, ())
 
     def marks(self, kind: str) -> Iterator[Captures]:
         for role, matches in self.of("mark"):

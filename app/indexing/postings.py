@@ -76,7 +76,8 @@ def count_terms(path: str, chunks: Sequence[Chunk], symbols: Sequence[Symbol]) -
             for text in field or ():
                 found += numbers.of(text)
             ends.append(len(found))
-    return _counted(np.array(found, np.int64), np.diff(ends), numbers.terms)
+    bounds = np.array(ends, np.int64)
+    return _counted(np.array(found, np.int64), bounds[1:] - bounds[:-1], numbers.terms)
 
 
 def _counted(found: NDArray[np.int64], field_lengths: NDArray[np.int64], terms: Sequence[str]) -> TermCounts:
@@ -84,13 +85,16 @@ def _counted(found: NDArray[np.int64], field_lengths: NDArray[np.int64], terms: 
     width, chunks = len(FIELDS), len(field_lengths) // len(FIELDS)
     codes = found * (chunks * width) + np.repeat(np.arange(chunks * width), field_lengths)
     codes.sort()
-    starts = np.flatnonzero(_changes(codes))
+    starts = _changes(codes).nonzero()[0]
+    occurrences = np.empty(len(starts), np.int64)
+    np.subtract(starts[1:], starts[:-1], out=occurrences[:-1])
+    occurrences[-1:] = len(codes) - starts[-1:]
     pairs, field = np.divmod(codes[starts], width)
     new_pair = _changes(pairs)
     number, chunk = np.divmod(pairs[new_pair], chunks)
     new_term = _changes(number)
     frequencies = np.zeros((len(chunk), width), np.uint16)
-    frequencies[np.cumsum(new_pair) - 1, field] = np.minimum(np.diff(starts, append=len(codes)), _LARGEST_COUNT)
+    frequencies[np.cumsum(new_pair) - 1, field] = np.minimum(occurrences, _LARGEST_COUNT)
     return TermCounts(
         terms=tuple(map(terms.__getitem__, number[new_term].tolist())),
         term=(np.cumsum(new_term) - 1).astype(np.uint32),

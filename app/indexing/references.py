@@ -75,19 +75,27 @@ def _uses(
         capture, qualified = role.capture, "qualified" in role.settings
         constant, always = role.kind == CONSTANT_READ, "always" in role.settings
         is_argument = "argument" in role.settings
+        may_be_cut = qualified or bool(rules.name_trim)
         if role.kind == VALUE_CALL:
             uses += _value_calls(text, [captures[capture][0] for captures in matched])
             continue
         kind = ReferenceKind.READ if constant else ReferenceKind(role.kind)
         for captures in matched:
             node = captures[capture][0]
-            start, name, receiver = node.start_byte, text.of(node), None
+            start, receiver = node.start_byte, None
+            if start in seen and not may_be_cut:
+                continue
+            name = text.of(node)
             if qualified or (rules.name_trim and not name.isidentifier()):
                 scope, name, offset = split_qualified(name, rules, qualified=qualified)
                 start, receiver = start + offset, scope or None
-            if start in seen:
+                if start in seen:
+                    continue
+            elif start in seen:
                 continue
             if "receiver" in captures:
+                if constant and not always and not name.isupper():
+                    continue
                 receiver = _receiver(text, captures["receiver"])
             if is_argument:
                 arguments.append((receiver or name, node))

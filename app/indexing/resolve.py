@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from app.domain.code import EdgeClass, EdgeKind, Reference, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts, ResolvedEdge, identify
@@ -78,9 +79,12 @@ class _FileResolver:
             if meaning.opaque:
                 found.append(self._external(ordinal, reference, meaning))
                 continue
-            edges = [edge for one in meaning.each for edge in self._edges_to(ordinal, reference, one)]
+            edges: list[ResolvedEdge] = []
+            for one in meaning.each:
+                self._add_edges(edges, ordinal, reference, one)
+                for definition in one.definitions:
+                    reached.add(definition.module)
             found += dict.fromkeys(edges) if len(edges) > 1 else edges
-            reached.update(definition.module for one in meaning.each for definition in one.definitions)
         found += set(self._imports(reached))
         found += self._overrides()
         found += self._iterations()
@@ -94,10 +98,10 @@ class _FileResolver:
         if name not in self._known and name not in self._module.bindings and name not in _UNNAMED and not self._is_bound_or_key(reference):
             return None
         is_type = reference.kind in (ReferenceKind.TYPE, ReferenceKind.INHERIT)
-        line = reference.line if self._varying and self._first(reference.receiver or name) in self._varying else 0
+        line = reference.line if self._varying and _first(reference.receiver or name) in self._varying else 0
         key = (reference.enclosing, reference.receiver, name, reference.kind, line)
         if key not in self._meanings:
-            scope = self._scope(reference.enclosing)
+            scope = None if reference.enclosing is None else self._module.definitions[reference.enclosing]
             if is_type and scope is not None and reference.kind is ReferenceKind.INHERIT and scope.is_type:
                 scope = scope.container
             if name == "super" and reference.receiver is None:
@@ -120,12 +124,8 @@ class _FileResolver:
         receiver = reference.receiver
         if not receiver:
             return receiver is not None or reference.name in self._bound_names
-        first = self._first(receiver)
+        first = _first(receiver)
         return reference.name in self._keys or first in self._module.bindings or first in self._module.packages
-
-    def _first(self, text: str) -> str:
-        match = None if text.isidentifier() else _FIRST.search(text)
-        return match.group() if match is not None else text
 
     def _constructors(self, above: Meaning) -> Meaning | None:
         return self._names.member(above, self._module.family.constructor) if above.types else None
@@ -164,29 +164,29 @@ class _FileResolver:
             return Meaning((only,), certain=False) if only is not None else None
         return None
 
-    def _edges_to(self, ordinal: int, reference: Reference, meaning: Meaning) -> Iterator[ResolvedEdge]:
+    def _add_edges(self, edges: list[ResolvedEdge], ordinal: int, reference: Reference, meaning: Meaning) -> None:
         if meaning.external:
-            yield self._external(ordinal, reference, meaning)
+            edges.append(self._external(ordinal, reference, meaning))
         for definition in self._in_force(reference, meaning):
-            yield from self._uses(ordinal, reference, definition, meaning)
+            self._add_uses(edges, ordinal, reference, definition, meaning)
 
-    def _uses(self, ordinal: int, reference: Reference, definition: Definition, meaning: Meaning) -> Iterator[ResolvedEdge]:
+    def _add_uses(self, edges: list[ResolvedEdge], ordinal: int, reference: Reference, definition: Definition, meaning: Meaning) -> None:
         """The edge to what is named, and for a call to what runs: a constructor, a function that the name holds or is wrapped by."""
         names = self._names
         if meaning.instance:
             operator = names.inheritance.member(definition, "__call__") if reference.kind is ReferenceKind.CALL else None
             for target in operator.definitions if operator is not None else ():
-                yield self._edge_of_kind(ordinal, reference, target, EdgeKind.CALLS, certain=False)
+                edges.append(self._edge_of_kind(ordinal, reference, target, EdgeKind.CALLS, certain=False))
             return
         edge = self._edge(ordinal, reference, definition, meaning.certain)
         if edge is not None:
-            yield edge
+            edges.append(edge)
         if reference.kind is not ReferenceKind.CALL:
             return
         if definition.is_type:
             made = names.constructor(definition)
             for target in made.definitions if made is not None else ():
-                yield self._edge_of_kind(ordinal, reference, target, EdgeKind.CALLS, certain=meaning.certain)
+                edges.append(self._edge_of_kind(ordinal, reference, target, EdgeKind.CALLS, certain=meaning.certain))
             return
         if definition.is_callable:
             held = names.flow.decorated(definition, 0) if meaning.certain else None
@@ -194,10 +194,10 @@ class _FileResolver:
             held = names.object_of(definition, 0, meaning.line)
         for one in held.each if held is not None else ():
             if one.external:
-                yield self._external(ordinal, reference, one)
+                edges.append(self._external(ordinal, reference, one))
             for target in one.definitions if not one.opaque else ():
                 if target is not definition and not (target.is_type and one.instance):
-                    yield from self._uses_of_value(ordinal, reference, target)
+                    edges += self._uses_of_value(ordinal, reference, target)
 
     def _uses_of_value(self, ordinal: int, reference: Reference, target: Definition) -> Iterator[ResolvedEdge]:
         if target.is_type:
@@ -220,7 +220,9 @@ class _FileResolver:
 
     def _edge_of_kind(self, ordinal: int, reference: Reference, target: Definition, kind: EdgeKind, *, certain: bool) -> ResolvedEdge:
         edge_class = EdgeClass.EXACT if certain else EdgeClass.LIKELY
-        return ResolvedEdge(self._source(reference.enclosing), target.id, kind, edge_class, ordinal, reference.line)
+        enclosing = reference.enclosing
+        source = self._module.id if enclosing is None else self._module.definitions[enclosing].id
+        return ResolvedEdge(source, target.id, kind, edge_class, ordinal, reference.line)
 
     def _source(self, enclosing: int | None) -> int:
         scope = self._scope(enclosing)
@@ -264,12 +266,23 @@ class _FileResolver:
             if not definition.is_callable or definition.kind is SymbolKind.CONSTRUCTOR or not definition.owner:
                 continue
             owner = self._names.own_type(self._module, definition)
-            if owner is None or owner.name != definition.owner.rpartition(".")[2]:
+            if (
+                owner is None
+                or owner.name != definition.owner.rpartition(".")[2]
+                or len(self._names.inheritance.line_of_descent(owner)) < 2
+            ):
                 continue
             above = self._names.member(Meaning((owner,), above=True), definition.name)
             for target in above.definitions if above is not None else ():
                 if target.is_callable and target.id != definition.id:
                     yield ResolvedEdge(definition.id, target.id, EdgeKind.OVERRIDES, EdgeClass.EXACT, None, definition.line)
+
+
+@lru_cache(maxsize=1 << 16)
+def _first(text: str) -> str:
+    """The first name in a receiver."""
+    match = None if text.isidentifier() else _FIRST.search(text)
+    return match.group() if match is not None else text
 
 
 def _may_be_any(receiver: Meaning, member: Meaning | None) -> bool:
@@ -284,4 +297,4 @@ def _may_be_any(receiver: Meaning, member: Meaning | None) -> bool:
 
 
 def _place(edge: ResolvedEdge) -> tuple[int, int, str, int, int]:
-    return (edge.line, -1 if edge.reference is None else edge.reference, edge.kind.value, edge.source, edge.target)
+    return (edge.line, -1 if edge.reference is None else edge.reference, edge.kind, edge.source, edge.target)

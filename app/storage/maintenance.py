@@ -8,7 +8,7 @@ from app.storage.engine import Connection
 
 ANALYZE_FILES: Final = 200
 _CONTENT: Final = ("file_version", "chunk", "symbol", "reference", "import", "binding", "posting", "name_word")
-_GRAPH: Final = ("file", "edge", "file_link", "centrality")
+_GRAPH: Final = ("file", "edge", "external", "file_link", "centrality")
 _PENDING: Final = ("chunk_text_trigrams", "symbol_name_trigrams", "symbol_words", "file_version_name_words")
 
 

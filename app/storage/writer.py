@@ -241,15 +241,21 @@ class IndexWriter:
             )
 
     async def edge_ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Sources and targets of every edge of the next generation but those that lead out of the repository."""
-        ends = await fetch_columns(
+        """Sources and targets of every edge of the next generation but those that lead out of the repository.
+
+        Those are taken out here: the planner knows nothing yet of the rows that this run wrote and would join them by nested loops.
+        """
+        sources, targets = await fetch_columns(
             self._connection,
-            "SELECT source, target FROM edge e WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $3 AND to_gen > $3 "
-            "AND NOT EXISTS (SELECT 1 FROM external x WHERE x.repository_id = e.repository_id AND x.symbol_id = e.target)",
+            "SELECT source, target FROM edge WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $3 AND to_gen > $3",
             (self._repository_id, self._branch_id, self.next_gen),
             (">i8", ">i8"),
         )
-        return ends[0].astype(np.int64), ends[1].astype(np.int64)
+        (external,) = await fetch_columns(
+            self._connection, "SELECT symbol_id FROM external WHERE repository_id = $1", (self._repository_id,), (">i8",)
+        )
+        inside = ~np.isin(targets, external)
+        return sources[inside].astype(np.int64), targets[inside].astype(np.int64)
 
     async def write_centrality(self, symbols: NDArray[np.int64], values: NDArray[np.float64], tolerance: float = 0.05) -> None:
         """Rewrite only the symbols whose centrality moved by more than ``tolerance``, appeared or went. ``symbols`` ascend."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from app.domain.code import Binding, BindingKind
 from app.indexing.resolution.expressions import (
@@ -26,8 +27,7 @@ Path = tuple[Expression, ...]
 """The keys that lead from a value into what a pattern takes from it: of ``a, (b, c) = …``, (1, 0) for ``b``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """One binding of a name or attribute, with the part of its value that is meant."""
 
     binding: Binding

@@ -61,6 +61,7 @@ class CallSites:
         self._names = names
         self._flow = flow
         self._sites: dict[tuple[str, str], list[_Site]] | None = None
+        self._own_sites: dict[tuple[int, str], list[_Site]] = {}
         self._callees: dict[tuple[_Site, int], Meaning | None] = {}
         self._found: dict[tuple[int, int], list[CallSite]] = {}
 
@@ -81,8 +82,10 @@ class CallSites:
         family = function.module.family.name
         name = function.owner.rpartition(".")[2] if function.kind is SymbolKind.CONSTRUCTOR else function.name
         named = self._sites.get((family, name), [])
-        own_only = len(named) > MOST_CALL_SITES or function.kind is SymbolKind.METHOD
-        named = [site for site in named if site.place.module is function.module or (not own_only and site.may_be_imported)]
+        if len(named) > MOST_CALL_SITES or function.kind is SymbolKind.METHOD:
+            named = self._own_sites.get((function.module.id, name), [])
+        else:
+            named = [site for site in named if site.place.module is function.module or site.may_be_imported]
         if len(named) > MOST_CALL_SITES:
             return []
         found: list[CallSite] = []
@@ -118,6 +121,7 @@ class CallSites:
             module = self._names.index.modules[path]
             for name, site in self._sites_in(module) if module.assigned and not is_test(path) else ():
                 found[module.family.name, name].append(site)
+                self._own_sites.setdefault((module.id, name), []).append(site)
         return found
 
     def _sites_in(self, module: Module) -> Iterator[tuple[str, _Site]]:

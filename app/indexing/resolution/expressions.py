@@ -102,20 +102,44 @@ _EITHER: Final = frozenset({"or", "||", "??", "and", "&&"})
 _NAMELESS: Final = frozenset({"lambda", "function", "async", "class", "fn", "func"})
 _DEEPEST: Final = 30
 
+_Token: TypeAlias = tuple[str, str]
+_NO_TOKENS: Final[list[_Token]] = [("", "")] * 3
+_ASSIGNED: Final[_Token] = ("sign", "=")
+_COLON: Final[_Token] = ("sign", ":")
+_ARROW: Final[_Token] = ("sign", "=>")
+_COMMA: Final[_Token] = ("sign", ",")
+_SPREAD: Final = frozenset({"*", "**", "..."})
+_CHAIN: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+_PASSED_OVER: Final = frozenset({"await", "yield", "from", "&", "*", "**", "...", "typeof", "mut", "try"})
+_MADE: Final = frozenset({"new", "raise", "throw"})
+_NEGATED: Final = frozenset({"not", "!", "-", "+", "~", "void", "delete"})
+_LEADING: Final = _PASSED_OVER | _MADE | _NEGATED | _NAMELESS
+_ENDS: Final = frozenset({"", ",", ")", "]", "}", ":", ";", "for", "else", "async"})
+
 
 @lru_cache(maxsize=1 << 16)
 def parse(text: str) -> Expression:
     """The tree of an expression; UNKNOWN for what is none or was cut short."""
-    tokens = [(match.lastgroup or "", match.group(match.lastgroup or 0)) for match in _TOKEN.finditer(text)]
-    return _whole(_Parser(tokens, is_target=False))
+    if _CHAIN.fullmatch(text):
+        first, *members = text.split(".")
+        if first not in _LEADING:
+            chain: Expression = Name(first)
+            for member in members:
+                chain = Attribute(chain, member)
+            return chain
+    return _whole(_Parser(_tokens(text), is_target=False))
 
 
 @lru_cache(maxsize=1 << 14)
 def parse_target(text: str) -> Expression:
     """What stands left of an assignment. ``a, (b, c)`` and ``{a: b = 1}`` are collections; defaults are left out."""
     text = text if text[:1] in ("(", "[", "{") or "," not in text else f"({text})"
-    tokens = [(match.lastgroup or "", match.group(match.lastgroup or 0)) for match in _TOKEN.finditer(text)]
-    return _whole(_Parser(tokens, is_target=True))
+    return _whole(_Parser(_tokens(text), is_target=True))
+
+
+def _tokens(text: str) -> list[_Token]:
+    """Kind and text of each token, with enough empty ones behind the last for every look ahead."""
+    return [(match.lastgroup or "", match.group(match.lastgroup or 0)) for match in _TOKEN.finditer(text)] + _NO_TOKENS
 
 
 def _whole(parser: _Parser) -> Expression:
@@ -131,27 +155,32 @@ class _NotUnderstood(Exception):
 
 
 class _Parser:
-    def __init__(self, tokens: list[tuple[str, str]], *, is_target: bool) -> None:
+    def __init__(self, tokens: list[_Token], *, is_target: bool) -> None:
         self._tokens = tokens
+        self._count = len(tokens) - len(_NO_TOKENS)
         self._is_target = is_target
         self._at = 0
         self._depth = 0
 
     @property
     def done(self) -> bool:
-        return self._at >= len(self._tokens)
+        return self._at >= self._count
 
     def _peek(self) -> str:
-        return self._tokens[self._at][1] if self._at < len(self._tokens) else ""
+        return self._tokens[self._at][1]
 
     def _kind(self) -> str:
-        return self._tokens[self._at][0] if self._at < len(self._tokens) else ""
+        return self._tokens[self._at][0]
+
+    def _following(self) -> _Token:
+        return self._tokens[self._at + 1]
 
     def _take(self) -> str:
-        if self.done:
+        at = self._at
+        if at >= self._count:
             raise _NotUnderstood
-        self._at += 1
-        return self._tokens[self._at - 1][1]
+        self._at = at + 1
+        return self._tokens[at][1]
 
     def _expect(self, sign: str) -> None:
         if self._take() != sign:
@@ -179,6 +208,8 @@ class _Parser:
         values = [self._operand()]
         while True:
             sign = self._peek()
+            if sign in _ENDS:
+                return values[0] if len(values) == 1 else Choice(tuple(values))
             if sign in _EITHER:
                 self._take()
                 values.append(self._operand())
@@ -186,12 +217,10 @@ class _Parser:
                 return self._conditional(values)
             elif sign == "as" or sign == "satisfies":
                 self._skip()
-            elif sign == "=" and self._tokens[self._at + 1 : self._at + 2] != [("sign", "=")]:
+            elif sign == "=" and self._following() != _ASSIGNED:
                 self._take()
                 assigned = self.expression()
                 values = values if self._is_target else [assigned]
-            elif sign in ("", ",", ")", "]", "}", ":", ";", "for", "else", "async"):
-                return values[0] if len(values) == 1 else Choice(tuple(values))
             elif sign == "=>":
                 self._skip()
                 return UNKNOWN
@@ -235,18 +264,20 @@ class _Parser:
 
     def _operand(self) -> Expression:
         word = self._peek()
-        if word in ("await", "yield", "from", "&", "*", "**", "...", "typeof", "mut", "try"):
+        if word not in _LEADING:
+            return self._links(self._atom())
+        if word in _PASSED_OVER:
             self._take()
             return self._operand()
-        if word in ("new", "raise", "throw"):
+        if word in _MADE:
             self._take()
             made = self._operand()
             return Call(made.callee, made.arguments, new=True) if isinstance(made, Call) else Call(made, (), new=True)
-        if word in ("not", "!", "-", "+", "~", "void", "delete"):
+        if word in _NEGATED:
             self._take()
             self._operand()
             return UNKNOWN
-        if word in _NAMELESS and self._is_nameless_function():
+        if self._is_nameless_function():
             self._skip()
             return UNKNOWN
         return self._links(self._atom())
@@ -312,7 +343,7 @@ class _Parser:
             elif sign == "[":
                 self._take()
                 found = Subscript(found, self._key())
-            elif sign == "!" and self._tokens[self._at + 1 : self._at + 2] != [("sign", "=")]:
+            elif sign == "!" and self._following() != _ASSIGNED:
                 self._take()
             elif sign == "{" and isinstance(found, Name | Attribute):  # Go's and Rust's composite literals
                 self._skip_one()
@@ -342,9 +373,8 @@ class _Parser:
     def _arguments(self) -> tuple[Argument, ...]:
         found: list[Argument] = []
         while self._peek() != ")":
-            spread = self._peek() in ("*", "**", "...")
-            following = self._tokens[self._at + 1 : self._at + 3]
-            named = self._kind() == "word" and following[:1] in ([("sign", "=")], [("sign", ":")]) and following[1:] != [("sign", "=")]
+            spread = self._peek() in _SPREAD
+            named = self._kind() == "word" and self._following() in (_ASSIGNED, _COLON) and self._tokens[self._at + 2] != _ASSIGNED
             name = None
             if named:
                 name = self._take()
@@ -416,8 +446,8 @@ class _Parser:
             key = self.expression()
             self._expect("]")
             return key
-        if self._kind() == "word" and self._tokens[self._at + 1 : self._at + 2] in ([("sign", ":")], [("sign", "=>")], [("sign", ",")]):
+        if self._kind() == "word" and self._following() in (_COLON, _ARROW, _COMMA):
             return Name(self._take())
-        if self._kind() == "string" and self._tokens[self._at + 1 : self._at + 2] in ([("sign", ":")], [("sign", "=>")]):
+        if self._kind() == "string" and self._following() in (_COLON, _ARROW):
             return self._string()
         return self.expression()

@@ -61,6 +61,8 @@ class Flow:
 
     def local(self, scope: Definition, name: str, line: int, depth: int) -> Meaning | None:
         """What a function's own variable or parameter holds at a line (anywhere, if 0); None when it binds no such name."""
+        if name not in scope.signature and (scope.ordinal, name) not in self.of(scope.module).names:
+            return None
         depth += depth & 1  # answers are remembered by the links that are left: half as many are enough
         key = (scope.module.id, scope.ordinal, name, line, depth)
         if key not in self._locals:
@@ -138,30 +140,31 @@ class Flow:
         """What an expression gives; None when nothing is known of its first name, OPAQUE when it is known to be out of sight."""
         if depth > MOST_LINKS:
             return OPAQUE
-        match expression:
-            case Name(name):
-                return self._held(self._names.word(place, name, depth), depth)
-            case Attribute(owner, name):
-                package = self._names.dotted_package(place, expression)
-                if package is not None:
-                    return package
-                of = self.value(place, owner, depth)
-                return None if of is None else self._attribute(of, name, depth)
-            case Call():
-                return self._call(place, expression, depth)
-            case Subscript(owner, key):
-                of = self.value(place, owner, depth)
-                return None if of is None else self.item(of, key, depth + 1, place)
-            case Choice(values):
-                return any_of(self.value(place, value, depth) for value in values)
-            case Collection() | Each():
-                return Meaning(container=Container(place, expression), certain=False)
+        if isinstance(expression, Name):
+            return self._held(self._names.word(place, expression.name, depth), depth)
+        if isinstance(expression, Attribute):
+            package = self._names.dotted_package(place, expression) if place.module.packages else None
+            if package is not None:
+                return package
+            of = self.value(place, expression.owner, depth)
+            return None if of is None else self._attribute(of, expression.name, depth)
+        if isinstance(expression, Call):
+            return self._call(place, expression, depth)
+        if isinstance(expression, Subscript):
+            of = self.value(place, expression.owner, depth)
+            return None if of is None else self.item(of, expression.key, depth + 1, place)
+        if isinstance(expression, Choice):
+            return any_of(self.value(place, value, depth) for value in expression.values)
+        if isinstance(expression, Collection | Each):
+            return Meaning(container=Container(place, expression), certain=False)
         return OPAQUE
 
     def _held(self, meaning: Meaning | None, depth: int) -> Meaning | None:
         """Variables and fields replaced by what they hold, where that is known."""
-        if meaning is None or not any(one.definitions and one.definitions[0].kind in _STORED for one in meaning.each):
-            return meaning
+        if meaning is None:
+            return None
+        if not meaning.alternatives:
+            return self._held_by(meaning, depth)
         return any_of(self._held_by(one, depth) for one in meaning.each)
 
     def _held_by(self, meaning: Meaning, depth: int) -> Meaning | None:
@@ -337,6 +340,9 @@ class Flow:
         depth += depth & 1
         values: list[Meaning] = []
         for type_ in line_of_descent:
+            facts = self.of(type_.module)
+            if name not in facts.attributes and (type_.ordinal, name) not in facts.names:
+                continue
             key = (type_.id, name, depth)
             if key not in self._attributes:
                 self._attributes[key] = self._attribute_of(type_, name, depth)

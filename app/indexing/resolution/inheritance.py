@@ -23,15 +23,22 @@ class Inheritance:
         self._bases: dict[int, tuple[Definition, ...]] = {}
         self._lines: dict[int, tuple[Definition, ...]] = {}
         self._below: dict[tuple[int, str], Sequence[Definition]] = {}
+        self._members: dict[tuple[int, str, bool], Meaning | None] = {}
 
     def member(self, definition: Definition, name: str, *, above: bool = False) -> Meaning | None:
         """The first definition of a member along the line of descent; ``above`` leaves the type itself out."""
+        key = (definition.id, name, above)
+        if key in self._members:
+            return self._members[key]
         line = self.line_of_descent(definition)
+        found: Meaning | None = None
         for ancestor in line[1:] if above else line:
-            found = meaning_of(self._own(ancestor, name))
+            own = self._own(ancestor, name)
+            found = meaning_of(own) if own else None
             if found is not None:
-                return found
-        return None
+                break
+        self._members[key] = found
+        return found
 
     def _own(self, owner: Definition, name: str) -> Sequence[Definition]:
         local = f"{owner.local}.{name}"

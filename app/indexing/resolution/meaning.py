@@ -102,13 +102,21 @@ EXTERNAL = Meaning(opaque=True, certain=False)  # imported from outside the repo
 
 def any_of(meanings: Iterable[Meaning | None]) -> Meaning:
     """What can be any of these; OPAQUE when nothing is known of any, or when they are too many to say anything."""
-    found: dict[object, Meaning] = {}
+    telling: list[Meaning] = []
     for meaning in meanings:
-        for one in meaning.each if meaning is not None else ():
-            if not one.opaque or one.external:
-                found.setdefault(one.identity, one)
+        if meaning is None:
+            continue
+        if meaning.alternatives:
+            telling += [one for one in meaning.alternatives if not one.opaque or one.external]
+        elif not meaning.opaque or meaning.external:
+            telling.append(meaning)
+    if len(telling) == 1:
+        return telling[0]
+    found: dict[object, Meaning] = {}
+    for one in telling:
+        found.setdefault(one.identity, one)
     if len(found) == 1:
-        return next(iter(found.values()))
+        return telling[0]
     if not found or len(found) > MOST_OVERLOADS:
         return OPAQUE
     return Meaning(alternatives=tuple(one.weakened(False) for one in found.values()), certain=False)

@@ -20,6 +20,7 @@ class ModuleLocator:
     def __init__(self, index: DefinitionIndex) -> None:
         self._index = index
         self._found: dict[tuple[str, str, str], Sequence[Module]] = {}
+        self._roots: dict[str, dict[str, Module]] = {}
         self._go_directories: dict[str, str] | None = None
 
     def locate(self, importer: Module, name: str) -> Sequence[Module]:
@@ -65,6 +66,13 @@ class ModuleLocator:
     def _python(self, importer: Module, name: str) -> Iterable[Module]:
         if name.startswith("."):
             return self._python_relative(importer, name)
+        return _nearest(self._python_roots(name), importer.directory, trust_any="." in name)
+
+    def _python_roots(self, name: str) -> dict[str, Module]:
+        """The folders under which a module of that name is found, whoever imports it."""
+        known = self._roots.get(name)
+        if known is not None:
+            return known
         parts = name.split(".")
         roots: dict[str, Module] = {}
         for module in self._index.with_stem(PYTHON, parts[-1]):
@@ -73,7 +81,8 @@ class ModuleLocator:
                 root = "/".join(place[: -len(parts)])
                 if not self._index.has_sibling(root, "__init__.py"):
                     roots.setdefault(root, module)
-        return _nearest(roots, importer.directory, trust_any=len(parts) > 1)
+        self._roots[name] = roots
+        return roots
 
     def _python_relative(self, importer: Module, name: str) -> Iterable[Module]:
         rest = name.lstrip(".")

@@ -352,14 +352,15 @@ class Names:
             if owner is None:
                 return OPAQUE, 1
             return Meaning((owner,), instance=first not in family.self_types, above=first in family.super_names), 1
-        names = [link.name for link in links]
         if family is RUST and first in ("crate", "super"):
-            return self.imports.path(module, names), len(links)
-        package = self.imports.package(module, names)
-        if package is not None and not (scope is not None and first in scope.signature and first in self.parameters_of(scope)):
-            return package
+            return self.imports.path(module, [link.name for link in links]), len(links)
+        if first in module.packages:
+            package = self.imports.package(module, [link.name for link in links])
+            if package is not None and not (scope is not None and first in scope.signature and first in self.parameters_of(scope)):
+                return package
         found = self.bare(module, scope, first.lstrip("@$"), is_type=is_type, line=line, depth=depth)
         if found is None and family.full_paths:
+            names = [link.name for link in links]
             for count in range(len(names), 1, -1):
                 if (named := self.imports.path(module, names[:count])) is not None:
                     return named, count
