@@ -123,7 +123,7 @@ def compound(name: str) -> str:
 
 def name_parts(name: str) -> tuple[str, ...]:
     """The lower-case parts of a name or path, not stemmed, in order, as often as they occur."""
-    return tuple(part for token in tokens(name) for word in _token_words(token) for part in word)
+    return tuple(part for token in tokens(name) for word in _plain_words(token) for part in word)
 
 
 def query_terms(text: str, repository_names: Collection[str], stop_words: frozenset[str]) -> QueryTerms:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import Final
 
 from app.domain.words import name_parts
@@ -23,8 +24,13 @@ _PATH_WORDS = 8
 def document_text(path: str, qualified_name: str, chunk_text: str) -> str:
     """Header and code. The last words of a long name or path are kept, so that the header never displaces the code."""
     name = name_parts(qualified_name)[-_NAME_WORDS:]
-    place = name_parts(_EXTENSION.sub("", path))[-_PATH_WORDS:]
-    return f"{' '.join(name)}\n{' '.join(place)}\n{chunk_text}"
+    return f"{' '.join(name)}\n{_place(path)}\n{chunk_text}"
+
+
+@lru_cache(maxsize=1_024)
+def _place(path: str) -> str:
+    """The words of a path; the chunks of a file follow each other."""
+    return " ".join(name_parts(_EXTENSION.sub("", path))[-_PATH_WORDS:])
 
 
 def document_parts(text: str) -> tuple[str, str, str]:

@@ -32,11 +32,16 @@ FILE_NAMES: Final = f"""{SCOPE}
     LIMIT {{limit}}
 """
 
+# OFFSET 0: the planner expects few files and would read the symbols of them all.
 DEFINITIONS: Final = f"""{SCOPE}
     SELECT c.repository_id, c.file_id, c.chunk_id, c.name, c.qualified, c.kind, c.exported, c.words, c.name_line,
            c.container IS NULL AS top, f.path, f.language, f.path_class
     FROM scope s
-    JOIN symbol c ON c.repository_id = s.repository_id AND (c.lname = ANY(${FIRST_FREE}::text[]) OR c.words && ${FIRST_FREE + 1}::text[])
+    CROSS JOIN LATERAL (
+        SELECT * FROM symbol c
+        WHERE c.repository_id = s.repository_id AND (c.lname = ANY(${FIRST_FREE}::text[]) OR c.words && ${FIRST_FREE + 1}::text[])
+        OFFSET 0
+    ) c
     {LIVE} {SYMBOL_FILTER}
     LIMIT {{limit}}
 """
