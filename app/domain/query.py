@@ -138,6 +138,15 @@ class Scope:
     snapshots: tuple[Snapshot, ...]
     vectors: VectorSet | None = None
 
+    @property
+    def columns(self) -> tuple[list[int], list[int], list[int]]:
+        """Repository ids, branch ids and generations of the snapshots, in their order, as statements take them."""
+        return (
+            [snapshot.repository_id for snapshot in self.snapshots],
+            [snapshot.branch_id for snapshot in self.snapshots],
+            [snapshot.generation for snapshot in self.snapshots],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:

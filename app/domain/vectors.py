@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +26,11 @@ class VectorSet:
     kind: str
     model: str
     indexed_to: int | None = None
+
+
+def stacked(packed: Sequence[bytes]) -> NDArray[np.uint8]:
+    """Bit vectors of one width, each as its bytes, as one array: shape (n, bits / 8). There must be one at least."""
+    return np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1)
 
 
 def asymmetric_scores(query: NDArray[np.float32], packed: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -118,7 +118,7 @@ def folded(name: str) -> str:
 
 def compound(name: str) -> str:
     """The joined lower-case whole of a name: ``get_user_id`` and ``getUserID`` are both ``getuserid``."""
-    return "".join(part for token in tokens(name) for word in _token_words(token) for part in word)
+    return "".join(name_parts(name))
 
 
 def name_parts(name: str) -> tuple[str, ...]:

@@ -104,12 +104,9 @@ async def files_of(connection: Connection, query: RetrievalQuery, chunks: Iterab
     wanted = list({file_id(row) for row in chunks})
     if not wanted:
         return {}
-    snapshots = query.scope.snapshots
     rows = await connection.fetch(
         FILES,
-        [snapshot.repository_id for snapshot in snapshots],
-        [snapshot.branch_id for snapshot in snapshots],
-        [snapshot.generation for snapshot in snapshots],
+        *query.scope.columns,
         [file[0] for file in wanted],
         [file[1] for file in wanted],
     )

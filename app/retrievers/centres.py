@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.vectors import VectorSet, asymmetric_scores
+from app.domain.vectors import VectorSet, asymmetric_scores, stacked
 from app.storage.engine import Connection
 
 FILES_KEPT: Final = 50_000
@@ -54,8 +54,7 @@ class FileCentres:
             centres |= await self._read(connection, vectors, missing)
         if not centres:
             return {}
-        packed = np.frombuffer(b"".join(centres.values()), np.uint8).reshape(len(centres), -1)
-        return dict(zip(centres, asymmetric_scores(vector, packed).tolist(), strict=True))
+        return dict(zip(centres, asymmetric_scores(vector, stacked(list(centres.values()))).tolist(), strict=True))
 
     async def _read(self, connection: Connection, vectors: VectorSet, files: Sequence[FileId]) -> dict[FileId, bytes]:
         rows = await connection.fetch(CHUNK_BITS, [file[0] for file in files], [file[1] for file in files], vectors.id)
@@ -79,5 +78,5 @@ class FileCentres:
 
 def majority(packed: Sequence[bytes]) -> bytes:
     """The bits that at least half of these bit vectors have, packed as they are."""
-    bits = np.unpackbits(np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1), axis=1)
+    bits = np.unpackbits(stacked(packed), axis=1)
     return np.packbits(2 * bits.sum(axis=0, dtype=np.int64) >= len(packed)).tobytes()

@@ -14,7 +14,7 @@ from app.domain.chunk_id import parse_chunk_id
 from app.domain.errors import InvalidRequest, QueryNotServable
 from app.domain.query import RetrievalQuery
 from app.domain.symbol_id import parse_id
-from app.domain.vectors import VectorSet, unit_signs
+from app.domain.vectors import VectorSet, stacked, unit_signs
 from app.storage.engine import Connection
 
 UNLIKE_WEIGHT: Final = 0.5
@@ -76,12 +76,9 @@ async def _mean(
         return np.zeros(1, np.float32), frozenset()
     symbols = [text for text in ids if _SYMBOL_ID.fullmatch(text)]
     chunks = {text: parse_chunk_id(text) for text in ids if text not in symbols}
-    snapshots = query.scope.snapshots
     rows = await connection.fetch(
         EXAMPLES,
-        [snapshot.repository_id for snapshot in snapshots],
-        [snapshot.branch_id for snapshot in snapshots],
-        [snapshot.generation for snapshot in snapshots],
+        *query.scope.columns,
         list(chunks),
         [repository_id for repository_id, _ in chunks.values()],
         [chunk_id for _, chunk_id in chunks.values()],
@@ -98,5 +95,5 @@ async def _mean(
             raise InvalidRequest(f"{text!r} is neither a chunk nor a symbol of the repositories that are searched", field=field)
         if not bits[text]:
             raise QueryNotServable(f"{text!r} has no embedding, or none yet", field=field)
-    means = [unit_signs(np.frombuffer(b"".join(parts), np.uint8).reshape(len(parts), -1)).mean(axis=0) for parts in bits.values()]
+    means = [unit_signs(stacked(parts)).mean(axis=0) for parts in bits.values()]
     return np.mean(means, axis=0, dtype=np.float32), frozenset((row["repository_id"], row["chunk_id"]) for row in rows)

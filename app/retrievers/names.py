@@ -53,6 +53,10 @@ FIRST_CHUNKS: Final = """
     ORDER BY c.repository_id, c.file_id, c.start_line
 """
 
+# How much a name counts in the lists of text and definitions: as in the rescoring stage, so that all agree on what a good name is.
+EXACT_SINGLE, EXACT_IN_QUESTION = 1.0, 0.25
+FILE_STEM, QUESTION_IN_PATH = 0.5, 0.2
+
 MOST_FILES: Final = 5_000
 MOST_DEFINITIONS: Final = 5_000
 DEFINITIONS_SCORED: Final = 800

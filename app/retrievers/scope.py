@@ -55,12 +55,9 @@ FIRST_FREE: Final = 9
 
 def scope_arguments(query: RetrievalQuery) -> list[object]:
     """The values of $1 to $8."""
-    snapshots = query.scope.snapshots
     include, exclude = split_globs(query.filters.paths)
     return [
-        [snapshot.repository_id for snapshot in snapshots],
-        [snapshot.branch_id for snapshot in snapshots],
-        [snapshot.generation for snapshot in snapshots],
+        *query.scope.columns,
         list(query.filters.languages) or None,
         include or None,
         exclude or None,

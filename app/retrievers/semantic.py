@@ -15,7 +15,7 @@ from app.domain.code import PathClass
 from app.domain.errors import EmbedderUnavailable, TextWithheld
 from app.domain.query import Intent, Modality, RetrievalQuery
 from app.domain.ranking import ChunkHit, Evidence, FileHit, FileKey, RankedList
-from app.domain.vectors import VectorSet, asymmetric_scores, unit_signs
+from app.domain.vectors import VectorSet, asymmetric_scores, stacked, unit_signs
 from app.domain.words import folded
 from app.embeddings.choice import Choice
 from app.embeddings.secrets import has_secret
@@ -141,14 +141,13 @@ class SemanticRetriever:
         """The ±1 vector of the chunk that defines ``name``, None when no such chunk is embedded."""
         last = name.split(".")[-1]
         row = await connection.fetchrow(DEFINED, *scope_arguments(query), vectors.id, last, folded(last))
-        return None if row is None else unit_signs(np.frombuffer(row["bits"].bytes, np.uint8)[None, :])[0]
+        return None if row is None else unit_signs(stacked([row["bits"].bytes]))[0]
 
 
 def _rank(rows: Sequence[asyncpg.Record], vector: NDArray[np.float32]) -> tuple[FileHit, ...]:
     if not rows:
         return ()
-    packed = np.frombuffer(b"".join(row["bits"].bytes for row in rows), np.uint8).reshape(len(rows), -1)
-    cosines = asymmetric_scores(vector, packed)
+    cosines = asymmetric_scores(vector, stacked([row["bits"].bytes for row in rows]))
     scores = np.square(np.maximum(cosines, 0.0))
     found = [
         FoundChunk(

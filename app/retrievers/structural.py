@@ -23,14 +23,21 @@ from app.retrievers.constructs import construct_of, find_constructs
 from app.retrievers.file_paths import files_at
 from app.retrievers.files import FoundChunk, file_hit, group_by_file, ranked
 from app.retrievers.lexicon import Lexicon
-from app.retrievers.names import FIRST_CHUNKS, FoundDefinition, NamedFile, NameSearch
+from app.retrievers.names import (
+    EXACT_IN_QUESTION,
+    EXACT_SINGLE,
+    FILE_STEM,
+    FIRST_CHUNKS,
+    QUESTION_IN_PATH,
+    FoundDefinition,
+    NamedFile,
+    NameSearch,
+)
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, scope_arguments
 from app.storage.engine import Connection
 from app.storage.pool import Pool
 
-# The list's weights are those of the rescoring stage, so that both agree on what a good definition is.
-EXACT_SINGLE, EXACT_IN_QUESTION = 1.0, 0.25
-DEFINITION_COVERAGE, DEFINED_WORDS, FILE_STEM, QUESTION_IN_PATH = 0.5, 0.2, 0.5, 0.2
+DEFINITION_COVERAGE, DEFINED_WORDS = 0.5, 0.2
 CHUNKS_KEPT: Final = 200
 FILES_BY_NAME: Final = 200
 LONGEST_NAME: Final = 100

@@ -16,7 +16,7 @@ from app.domain.ranking import ChunkHit, Evidence, FileKey, RankedList
 from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_file, ranked
 from app.retrievers.lexicon import Lexicon
 from app.retrievers.literal import find_exact
-from app.retrievers.names import FoundDefinition, NameSearch
+from app.retrievers.names import EXACT_IN_QUESTION, EXACT_SINGLE, FILE_STEM, QUESTION_IN_PATH, FoundDefinition, NameSearch
 from app.retrievers.scope import CHUNK_OF, FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
 from app.retrievers.spelling import similar_words
 from app.storage.engine import Connection
@@ -24,9 +24,7 @@ from app.storage.pool import Pool
 
 CHUNKS_KEPT: Final = 200
 DECAY: Final = 0.5
-# The list's weights are those of the rescoring stage.
-BEST_CHUNK, FILE_STEM, QUESTION_IN_PATH = 0.3, 0.5, 0.2
-EXACT_SINGLE, EXACT_IN_QUESTION = 1.0, 0.25
+BEST_CHUNK: Final = 0.3
 
 # Replaced content keeps its postings until it is swept: rank more than are kept, then drop the dead ones.
 OVERFETCH: Final = 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import combinations
 from typing import Final
 
@@ -52,7 +53,13 @@ def _may_be_twins(one: Candidate, other: Candidate) -> bool:
     if one.key == other.key or one.key.repository_id != other.key.repository_id or one.language != other.language:
         return False
     same_folder = one.key.path.rpartition("/")[0] == other.key.path.rpartition("/")[0]
-    return same_folder and not set(file_name_words(one.key.path)).isdisjoint(file_name_words(other.key.path))
+    return same_folder and not _name_words(one.key.path).isdisjoint(_name_words(other.key.path))
+
+
+@lru_cache(maxsize=1 << 12)
+def _name_words(path: str) -> frozenset[str]:
+    """Remembered, since every file is compared with all others of its folder."""
+    return frozenset(file_name_words(path))
 
 
 def _demoted(candidate: Candidate, twin: FileKey | None, factor: float) -> Candidate:

@@ -93,13 +93,10 @@ class Chunks:
 
     async def links(self, scope: Scope, best: Sequence[Candidate], others: Sequence[Candidate]) -> Sequence[FileLink]:
         """See ports.ChunkStore."""
-        snapshots = scope.snapshots
         async with self._pool.connection() as connection:
             rows = await connection.fetch(
                 LINKS,
-                [snapshot.repository_id for snapshot in snapshots],
-                [snapshot.branch_id for snapshot in snapshots],
-                [snapshot.generation for snapshot in snapshots],
+                *scope.columns,
                 *_file_columns(best),
                 *_file_columns(others),
             )

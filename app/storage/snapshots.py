@@ -79,9 +79,7 @@ class Snapshots:
         async with self._pool.connection() as connection:
             found: int = await connection.fetchval(
                 FILES,
-                [snapshot.repository_id for snapshot in scope.snapshots],
-                [snapshot.branch_id for snapshot in scope.snapshots],
-                [snapshot.generation for snapshot in scope.snapshots],
+                *scope.columns,
                 list(filters.languages) or None,
                 include or None,
                 exclude or None,

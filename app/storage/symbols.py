@@ -160,7 +160,7 @@ class Symbols:
                     closest=_CLOSEST_ALONE if by.alone else "true",
                     centrality=_OF_ALL if by.every else _OF_EACH,
                 ),
-                *_scope_arguments(scope),
+                *scope.columns,
                 list(wanted.languages) or None,
                 include or None,
                 exclude or None,
@@ -179,7 +179,7 @@ class Symbols:
     async def holders(self, scope: Scope, symbol_id: str) -> Sequence[Snapshot]:
         """See ports.SymbolStore."""
         async with self._pool.keyed() as connection:
-            rows = await connection.fetch(HOLDERS, *_scope_arguments(scope), parse_id(symbol_id))
+            rows = await connection.fetch(HOLDERS, *scope.columns, parse_id(symbol_id))
         holding = {row["repository_id"] for row in rows}
         return [snapshot for snapshot in scope.snapshots if snapshot.repository_id in holding]
 
@@ -274,11 +274,3 @@ def _glob(name: str) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-
-
-def _scope_arguments(scope: Scope) -> list[object]:
-    return [
-        [snapshot.repository_id for snapshot in scope.snapshots],
-        [snapshot.branch_id for snapshot in scope.snapshots],
-        [snapshot.generation for snapshot in scope.snapshots],
-    ]
