@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,17 +12,22 @@ from pathlib import Path
 import structlog
 
 from app.config import Settings
-from app.domain.errors import FourfoldError
-from app.domain.index import Job
+from app.domain.errors import FourfoldError, InvalidRequest
+from app.domain.index import WORK_TREE, Job, JobState, Priority, RefKind, Repository, SourceKind
 from app.domain.query import Modality
 from app.embeddings.cached import QueryVectorCache
 from app.embeddings.choice import Choice
 from app.embeddings.factory import Embedders
-from app.indexing.discover import revision
+from app.indexing.coverage import CoverageService
+from app.indexing.definition_lookup import DefinitionLookup
+from app.indexing.discover import revision as tree_revision
+from app.indexing.history import GitHistory
 from app.indexing.revision_diff import GitDiffs
+from app.indexing.uploads import ArchiveUploads
 from app.ports import EmbeddingFailed, Readiness, Retriever
 from app.retrievers.graph import GraphRetriever
 from app.retrievers.lexicon import Lexicon
+from app.retrievers.names import NameSearch
 from app.retrievers.semantic import SemanticRetriever
 from app.retrievers.structural import StructuralRetriever
 from app.retrievers.symbol_graph import EdgeGraph
@@ -29,18 +35,30 @@ from app.retrievers.text import TextRetriever
 from app.search.classify import load_classifier, stop_words
 from app.search.impact import ImpactService
 from app.search.pipeline import SearchService
+from app.search.positions import PositionService
 from app.search.profiles import Profiles
+from app.search.scoped import ScopedSearch
+from app.search.source import SourceService
 from app.search.symbols import SymbolService
-from app.storage import embedded, vector_sets, vectors
+from app.search.why_not import WhyNotService
+from app.sources.address import is_loopback
+from app.sources.git import GitError
+from app.sources.mirrors import Mirrors
+from app.storage import embedded, refs, vector_sets, vectors
 from app.storage.checks import check_server
 from app.storage.chunks import Chunks
+from app.storage.coverage import CoverageRows
+from app.storage.deliveries import Deliveries
 from app.storage.dsn import parse_dsn
 from app.storage.engine import Connection, connection
+from app.storage.files import Files
 from app.storage.health import ServerExamination, StoreHealth
 from app.storage.jobs import Jobs
+from app.storage.live_files import LiveFilesCache
 from app.storage.pool import Pool
 from app.storage.repositories import Repositories
 from app.storage.schema import upgrade_if_needed
+from app.storage.scopes import Scopes
 from app.storage.snapshots import Snapshots
 from app.storage.symbol_rows import SymbolRows
 from app.storage.symbols import Symbols
@@ -63,6 +81,7 @@ class Backend:
     repositories: Repositories
     jobs: Jobs
     embedders: Embedders
+    mirrors: Mirrors
 
     @property
     def embedder(self) -> QueryVectorCache | None:
@@ -84,22 +103,37 @@ class Backend:
 
 
 class IndexRequests:
-    """The JobStore as callers see it: a request carries the revision that the tree has now, so that equal requests are one."""
+    """The JobStore as callers see it: a request carries the revision that a directory has now, so that equal requests are one."""
 
-    def __init__(self, repositories: Repositories, jobs: Jobs) -> None:
-        self._repositories = repositories
-        self._jobs = jobs
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._jobs = backend.jobs
 
-    async def enqueue(self, repository: str) -> tuple[Job, bool]:
+    async def enqueue(self, repository: str, revision: str | None = None, priority: Priority = Priority.INTERACTIVE) -> tuple[Job, bool]:
         """See ports.JobStore. A tree that cannot be read is queued all the same: the run then fails with the reason."""
-        known = await self._repositories.get(repository)
+        known = await self._backend.repositories.get(repository)
+        if revision is not None:
+            await self._request(known, revision)
+        if known.source.kind is not SourceKind.DIRECTORY:
+            return await self._jobs.enqueue(repository, priority=priority)
         try:
-            now = await asyncio.to_thread(revision, Path(known.source.path))
+            now = await asyncio.to_thread(tree_revision, Path(known.source.path))
         except (FileNotFoundError, NotADirectoryError, PermissionError):
-            return await self._jobs.enqueue(repository)
-        if known.generation:
-            await self._repositories.set_known_revision(known.id, now)
-        return await self._jobs.enqueue(repository, now)
+            return await self._jobs.enqueue(repository, priority=priority)
+        await self._backend.repositories.looked(known.id, {WORK_TREE: now})
+        return await self._jobs.enqueue(repository, now, priority)
+
+    async def _request(self, repository: Repository, revision: str) -> None:
+        """Have the next run index a commit too; a ref that is followed is indexed by every run."""
+        if any(revision in (ref.name, ref.short_name) for ref in repository.refs):
+            return
+        if repository.source.kind is not SourceKind.GIT:
+            raise InvalidRequest("only a repository with a git URL has other revisions than its newest", field="revision")
+        if not re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", revision):
+            followed = ", ".join(ref.short_name for ref in repository.refs) or "none yet"
+            raise InvalidRequest(f"give the full id of a commit, or a ref that is followed ({followed})", field="revision")
+        async with self._backend.connect() as own:
+            await refs.request_commit(own, repository.id, revision)
 
     async def get(self, job_id: str) -> Job:
         """See ports.JobStore."""
@@ -109,9 +143,31 @@ class IndexRequests:
         """See ports.JobStore."""
         return await self._jobs.cancel(job_id)
 
-    async def list(self, repository: str | None = None, limit: int = 50) -> Sequence[Job]:
+    async def list(self, repository: str | None = None, limit: int = 50, state: JobState | None = None) -> Sequence[Job]:
         """See ports.JobStore."""
-        return await self._jobs.list(repository, limit)
+        return await self._jobs.list(repository, limit, state)
+
+
+async def look(opened: Backend, repository: Repository) -> None:
+    """Learn a source's newest revisions; queue a run where it moved on and is to be followed. A source that cannot be read is noted."""
+    source = repository.source
+    try:
+        known = await asyncio.to_thread(_newest, opened, repository)
+    except (OSError, FourfoldError, GitError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        await opened.repositories.looked(repository.id, {}, f"cannot read {source.location}: {reason}")
+        return
+    await opened.repositories.looked(repository.id, known)
+    moved = {ref.name: ref.revision for ref in repository.refs if ref.name in known or ref.kind is not RefKind.COMMIT} != known
+    if moved and (source.kind is SourceKind.GIT or source.poll_seconds is not None):
+        await opened.jobs.enqueue(repository.name, priority=Priority.BULK)
+
+
+def _newest(opened: Backend, repository: Repository) -> Mapping[str, str]:
+    if repository.source.kind is SourceKind.GIT:
+        seen, _ = opened.mirrors.mirror(repository).list_refs().chosen(repository.source.refs)
+        return {name: commit for name, (_, commit) in seen.items()}
+    return {WORK_TREE: tree_revision(Path(repository.source.path))}
 
 
 class Health:
@@ -162,11 +218,20 @@ class Service:
     """Everything the entry points use."""
 
     settings: Settings
-    search: SearchService
+    search: ScopedSearch
     repositories: Repositories
+    remotes: Mirrors
+    history: GitHistory
+    coverage: CoverageService
+    archives: ArchiveUploads
+    deliveries: Deliveries
     jobs: IndexRequests
     symbols: SymbolService
     impact: ImpactService
+    source: SourceService
+    why_not: WhyNotService
+    scopes: Scopes
+    positions: PositionService
     health: Health
 
 
@@ -204,10 +269,16 @@ async def backend(settings: Settings) -> AsyncIterator[Backend]:
         )
         await pool.open()
         try:
-            yield Backend(settings, dsn, pool, server, Repositories(pool), Jobs(pool), embedders)
+            yield Backend(settings, dsn, pool, server, Repositories(pool), Jobs(pool), embedders, _mirrors(settings))
         finally:
             embedders.close()
             await pool.close()
+
+
+def _mirrors(settings: Settings) -> Mirrors:
+    """On loopback a caller may read any directory of this machine, elsewhere none but the allowed roots."""
+    anywhere = not settings.allowed_roots and is_loopback(settings.host)
+    return Mirrors(settings, state_dir(settings), None if anywhere else settings.allowed_roots)
 
 
 @asynccontextmanager
@@ -234,40 +305,54 @@ async def _warm(choice: Choice | None) -> None:
 
 def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
     """Wire the read path and the stores; ``profiles`` takes the place of ``profiles.toml``."""
-    lexicon = Lexicon()
+    live = LiveFilesCache(opened.pool)
+    names = NameSearch(Lexicon(), live)
     retrievers: dict[Modality, Retriever] = {
-        Modality.TEXT: TextRetriever(opened.pool, lexicon, opened.settings.search.unindexed_scan_chunks),
-        Modality.STRUCTURAL: StructuralRetriever(opened.pool, lexicon),
+        Modality.TEXT: TextRetriever(opened.pool, names, live, opened.settings.search.unindexed_scan_chunks),
+        Modality.STRUCTURAL: StructuralRetriever(opened.pool, names),
         Modality.GRAPH: GraphRetriever(opened.pool),
     }
     if opened.embedders.target is not None:
-        retrievers[Modality.SEMANTIC] = SemanticRetriever(opened.pool, opened.embedders.for_set, opened.settings.embedding.exact_chunks)
+        retrievers[Modality.SEMANTIC] = SemanticRetriever(opened.pool, opened.embedders.for_set, live, opened.settings.embedding)
+    snapshots, files, scopes = Snapshots(opened.pool), Files(opened.pool), Scopes(opened.pool)
     search = SearchService(
         classifier=load_classifier(),
         stop_words=stop_words(),
-        snapshots=Snapshots(opened.pool),
+        snapshots=snapshots,
         chunks=Chunks(opened.pool),
         retrievers=retrievers,
         settings=opened.settings.search,
         profiles=profiles,
     )
-    symbols, impact = _symbol_services(opened)
+    requests = IndexRequests(opened)
+    scoped = ScopedSearch(search, scopes)
+    symbols, impact, positions = _symbol_services(opened)
     return Service(
         settings=opened.settings,
-        search=search,
+        search=scoped,
+        source=SourceService(snapshots, files, Symbols(opened.pool, SymbolRows())),
+        why_not=WhyNotService(scoped, snapshots, files, tuple(retrievers)),
+        scopes=scopes,
         repositories=opened.repositories,
-        jobs=IndexRequests(opened.repositories, opened.jobs),
+        remotes=opened.mirrors,
+        history=GitHistory(opened.repositories, opened.mirrors),
+        coverage=CoverageService(opened.repositories, snapshots, CoverageRows(opened.pool)),
+        archives=ArchiveUploads(opened.repositories, requests, opened.mirrors, opened.settings),
+        deliveries=Deliveries(opened.pool),
+        jobs=requests,
         symbols=symbols,
         impact=impact,
+        positions=positions,
         health=Health(opened),
     )
 
 
-def _symbol_services(opened: Backend) -> tuple[SymbolService, ImpactService]:
+def _symbol_services(opened: Backend) -> tuple[SymbolService, ImpactService, PositionService]:
     rows = SymbolRows()
     snapshots, store, graph = Snapshots(opened.pool), Symbols(opened.pool, rows), EdgeGraph(opened.pool, rows)
     symbols = SymbolService(snapshots, store, graph)
-    return symbols, ImpactService(snapshots, store, graph, symbols, GitDiffs(opened.repositories))
+    impact = ImpactService(snapshots, store, graph, symbols, GitDiffs(opened.repositories, opened.mirrors))
+    return symbols, impact, PositionService(snapshots, store, DefinitionLookup(opened.pool))
 
 
 async def migrate(settings: Settings) -> None:

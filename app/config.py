@@ -45,6 +45,52 @@ class IndexSettings(BaseModel):
     poll_seconds: float = Field(default=30.0, gt=0, description="how often the worker looks whether a local repository moved on")
 
 
+class GitSettings(BaseModel):
+    """Git remotes."""
+
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="hosts, separated by commas, that may have private addresses or speak plain http; others must be public"
+    )
+    poll_seconds: float = Field(
+        default=300.0, gt=0, description="how often a git remote is asked whether it moved on, unless its repository says"
+    )
+    depth: int = Field(default=10, ge=1, description="commits of history that are fetched of each ref, for min_revision and comparisons")
+    fetch_seconds: float = Field(default=900.0, gt=0, description="how long a fetch may take")
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split_hosts(cls, value: object) -> object:
+        return tuple(part.strip().lower() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+class ArchiveSettings(BaseModel):
+    """Bounds of uploaded archives."""
+
+    max_bytes: int = Field(default=500_000_000, ge=1, description="bytes of an uploaded archive at most")
+    max_unpacked_bytes: int = Field(default=4_000_000_000, ge=1, description="bytes of its files together at most")
+    max_files: int = Field(default=500_000, ge=1, description="files in an archive at most")
+    max_ratio: float = Field(default=200.0, ge=1, description="bytes of the files per byte of the archive at most")
+
+
+class WebhookSettings(BaseModel):
+    """Secrets that forges sign their deliveries with; without one, deliveries of that forge are refused."""
+
+    github_secret: SecretStr | None = Field(default=None, description="secret of GitHub's webhooks")
+    gitlab_secret: SecretStr | None = Field(default=None, description="secret token of GitLab's webhooks")
+    gitea_secret: SecretStr | None = Field(default=None, description="secret of Gitea's and Forgejo's webhooks")
+
+
+class CredentialSettings(BaseModel):
+    """A secret that sources refer to by its name; it is sent to its host alone."""
+
+    host: str = Field(min_length=1, description="the only host that the secret is sent to")
+    username: str = Field(default="git", min_length=1, description="user name that goes with the token")
+    token: SecretStr | None = Field(default=None, description="access token, for https")
+    token_file: Path | None = Field(default=None, description="file that holds the token")
+    ssh_key_file: Path | None = Field(default=None, description="private key, for ssh")
+    known_hosts_file: Path | None = Field(default=None, description="known hosts; unset: a host is trusted when it is first met")
+
+
 class VoyageSettings(BaseModel):
     """Voyage AI as the provider of embeddings."""
 
@@ -84,6 +130,11 @@ class EmbeddingSettings(BaseModel):
         ge=0,
         description="the largest scope, in chunks, whose vectors are all compared; above it an approximate index is asked",
     )
+    memory_chunks: int = Field(
+        default=400_000,
+        ge=0,
+        description="vectors that a process keeps in memory, 136 bytes each; a scope of more chunks is compared in the database",
+    )
     cache_days: int = Field(default=90, ge=1, description="days after which a computed vector that no index run asked for is forgotten")
 
 
@@ -112,6 +163,14 @@ class Settings(BaseSettings):
     log_format: Literal["json", "console"] = Field(default="console", description="log lines as JSON or for people")
     search: SearchSettings = Field(default_factory=SearchSettings, description="read path")
     index: IndexSettings = Field(default_factory=IndexSettings, description="write path")
+    git: GitSettings = Field(default_factory=GitSettings, description="git remotes")
+    credentials: dict[str, CredentialSettings] | None = Field(
+        default=None,
+        description="secrets for git remotes, by name, each field a variable: FOURFOLD_CREDENTIALS__<name>__HOST, __TOKEN or __TOKEN_FILE, "
+        "__USERNAME, __SSH_KEY_FILE, __KNOWN_HOSTS_FILE",
+    )
+    archive: ArchiveSettings = Field(default_factory=ArchiveSettings, description="uploaded archives")
+    webhook: WebhookSettings = Field(default_factory=WebhookSettings, description="deliveries of forges")
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="embedders and vectors")
 
     @field_validator("allowed_roots", mode="before")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.code import EdgeClass
-from app.domain.index import Job, Repository, RepositorySource
+from app.domain.files import FileEntry, SkippedFile
+from app.domain.index import FileCoverage, Job, JobState, Priority, Repository, RepositorySource
+from app.domain.position import NameAt
 from app.domain.query import Filters, Modality, RetrievalQuery, Scope, Snapshot
 from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, RankedList, SymbolSummary
+from app.domain.scopes import SavedScope
 from app.domain.symbols import Impact, IndexedFile, ListPart, Relative, SymbolDetails, SymbolsRequest, UnresolvedCall, Use
 
 
@@ -31,8 +34,12 @@ class Retriever(Protocol):
 class SnapshotStore(Protocol):
     """Resolves repository names to published generations, once per request."""
 
-    async def resolve(self, repositories: Sequence[str]) -> Scope:
-        """All repositories when ``repositories`` is empty; raises RepositoryNotFound, NotIndexed (named but never published)."""
+    async def resolve(self, repositories: Sequence[str], revision: str | None = None) -> Scope:
+        """All repositories when ``repositories`` is empty; the default ref of each when ``revision`` is None.
+
+        ``revision`` is a branch, a tag or the beginning of an indexed commit's id; unnamed repositories that do not have it are left out.
+        Raises RepositoryNotFound, RevisionNotFound, NotIndexed (named but never published).
+        """
         ...
 
     async def resolve_pinned(self, generations: Mapping[int, int]) -> Scope:
@@ -41,6 +48,10 @@ class SnapshotStore(Protocol):
 
     async def count_files(self, scope: Scope, filters: Filters) -> int:
         """How many indexed files of the scope match the filters for languages and paths."""
+        ...
+
+    async def skipped_files(self, scope: Scope, most: int) -> tuple[Sequence[SkippedFile], int]:
+        """At most so many files that were left out, by repository and path, and how many there are."""
         ...
 
 
@@ -111,18 +122,94 @@ class RepositoryStore(Protocol):
     async def delete(self, name: str) -> None: ...
 
 
+class RemoteAddress(Protocol):
+    @property
+    def url(self) -> str: ...
+
+
+class Remotes(Protocol):
+    """Decides which git remotes may be asked."""
+
+    def check(self, url: str, credential: str | None) -> RemoteAddress:
+        """The address as it is kept. Blocking: asks the resolver. Raises InvalidRequest when it, or the credential, may not be used."""
+        ...
+
+
+class ImportedArchive(Protocol):
+    """What was taken over of an archive, and what was left out."""
+
+    @property
+    def files(self) -> int: ...
+
+    @property
+    def unpacked_bytes(self) -> int: ...
+
+    @property
+    def left_out(self) -> Mapping[str, int]: ...
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+
+class ArchiveStore(Protocol):
+    """Takes archives in."""
+
+    async def put(self, name: str, body: AsyncIterator[bytes], revision: str, strip: int) -> tuple[Job, bool, ImportedArchive]:
+        """Let an archive be all that a repository holds and queue its run; the flag is true when it joined one.
+
+        Raises TooLarge, InvalidRequest for what is no archive, and Conflict for a repository of another kind; then nothing changes.
+        """
+        ...
+
+
+class History(Protocol):
+    """Knows how revisions follow each other."""
+
+    async def contains(self, repository: str, revision: str, wanted: str) -> bool:
+        """Whether ``wanted`` is ``revision`` or known to lie before it; a commit's id may be cut short."""
+        ...
+
+
+class CoverageStore(Protocol):
+    """Reads what became of the files of a snapshot."""
+
+    async def files(
+        self,
+        snapshot: Snapshot,
+        *,
+        path: str | None = None,
+        outcome: str | None = None,
+        reason: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Sequence[FileCoverage]:
+        """By path, in the order of its code points, from behind ``after`` on."""
+        ...
+
+
+class DeliveryStore(Protocol):
+    """Remembers the deliveries of forges by their digests."""
+
+    async def seen(self, forge: str, digest: str) -> bool: ...
+
+    async def remember(self, forge: str, digest: str) -> None: ...
+
+
 class JobStore(Protocol):
     """The durable queue as its clients see it."""
 
-    async def enqueue(self, repository: str) -> tuple[Job, bool]:
-        """Queue an index run, or join the one that waits; the flag is true when it joined."""
+    async def enqueue(self, repository: str, revision: str | None = None, priority: Priority = Priority.INTERACTIVE) -> tuple[Job, bool]:
+        """Queue an index run, or join the one that waits, which then has the higher of both priorities; the flag is true when it joined.
+
+        ``revision``: the full id of a commit to index beside the refs that are followed. Raises InvalidRequest when there can be none.
+        """
         ...
 
     async def get(self, job_id: str) -> Job: ...
 
     async def cancel(self, job_id: str) -> Job: ...
 
-    async def list(self, repository: str | None = None, limit: int = 50) -> Sequence[Job]: ...
+    async def list(self, repository: str | None = None, limit: int = 50, state: JobState | None = None) -> Sequence[Job]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +251,45 @@ class SymbolStore(Protocol):
 
     async def files(self, snapshot: Snapshot, paths: Sequence[str]) -> Mapping[str, IndexedFile]:
         """Path → the file as indexed; paths that the snapshot does not have are left out."""
+        ...
+
+
+class PositionReader(Protocol):
+    """Tells the names in indexed files apart."""
+
+    async def name_at(self, snapshot: Snapshot, file: IndexedFile, line: int, column: int) -> NameAt | None:
+        """The name at a place of a file and where it is defined; None where no name stands or the file has no parsed language.
+
+        ``line`` is 1-based, ``column`` 0-based in code points, both inside of the file. Raises QueryNotServable for a long file.
+        """
+        ...
+
+
+class FileStore(Protocol):
+    """Reads what an index knows of paths."""
+
+    async def entry(self, snapshot: Snapshot, path: str) -> FileEntry | None:
+        """The file as indexed or as skipped; None for a path that the index does not know."""
+        ...
+
+
+class ScopeStore(Protocol):
+    """Keeps saved scopes."""
+
+    async def put(self, scope: SavedScope) -> bool:
+        """Create or replace; true when created."""
+        ...
+
+    async def get(self, name: str) -> SavedScope:
+        """Raises ScopeNotFound."""
+        ...
+
+    async def list(self) -> Sequence[SavedScope]:
+        """In the order of their names."""
+        ...
+
+    async def delete(self, name: str) -> None:
+        """Raises ScopeNotFound."""
         ...
 
 

@@ -6,29 +6,34 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Coroutine, Mapping
-from pathlib import Path
 from time import monotonic
 from typing import Final
 
 import structlog
 
-from app.bootstrap import Backend, backend
+from app.bootstrap import Backend, backend, look
 from app.config import Settings
-from app.domain.errors import ConfigurationError, EmbedderUnavailable, RepositoryNotFound, StoreUnavailable
-from app.domain.index import Job, JobState, Repository
-from app.indexing.discover import revision
+from app.domain.errors import (
+    ConfigurationError,
+    EmbedderUnavailable,
+    InvalidRequest,
+    RepositoryNotFound,
+    SourceUnavailable,
+    StoreUnavailable,
+)
+from app.domain.index import Job, JobState, Repository, short_name
 from app.indexing.embed_sets import VectorSets
 from app.indexing.indexed_definitions import DefinitionMemory
 from app.indexing.parse import ParsePool
-from app.indexing.pipeline import IndexRun, index_tree
+from app.indexing.pipeline import IndexRun
+from app.indexing.refresh import Refreshed, Refresher
 from app.observability import metrics
 from app.ports import EmbeddingFailed
+from app.sources.git import GitError
 from app.storage.engine import CONNECTION_ERRORS, Connection, connection
 from app.storage.jobs import Claims, ProgressStore
-from app.storage.repositories import MAIN_BRANCH
 from app.storage.sweep import due, sweep
 from app.storage.vectors import refresh_counts
-from app.storage.writer import IndexWriter
 
 NICENESS: Final = 5
 IDLE_SECONDS: Final = 0.5
@@ -36,6 +41,7 @@ RECONNECT_SECONDS: Final = 2.0
 RETRY_SECONDS: Final = 5.0
 PROGRESS_SECONDS: Final = 0.25
 SWEEP_SECONDS: Final = 10.0
+LOOK_SECONDS: Final = 1.0
 EMBED_STOP_SECONDS: Final = 4.0
 EMBED_WAIT_SECONDS: Final = 10.0
 EMBED_RETRY_SECONDS: Final = 60.0
@@ -120,23 +126,37 @@ class Worker:
         log = _log.bind(job=job.id, repository=job.repository, attempt=job.attempts)
         log.info("index_started")
         try:
-            run = await self._index(claims, pool, job, repository)
+            done = await self._index(claims, pool, job, repository)
         except (Cancelled, RepositoryNotFound):
             await self._finish(claims, job, JobState.CANCELLED, "cancelled on request")
             log.info("index_cancelled")
-        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
-            message = f"cannot read {repository.source.path}: {error.strerror or error}; the last index stays in place"
+        except (FileNotFoundError, NotADirectoryError, PermissionError, InvalidRequest) as error:
+            reason = error.message if isinstance(error, InvalidRequest) else error.strerror or error
+            message = f"cannot read {repository.source.location}: {reason}; the last index stays in place"
+            await self._backend.repositories.looked(repository.id, {}, message)
             await self._finish(claims, job, JobState.FAILED, message)
             log.warning("index_failed", error=message)
+        except (SourceUnavailable, GitError) as error:  # passing faults of a remote
+            await self._backend.repositories.looked(repository.id, {}, str(error))
+            log.warning("source_unavailable", error=str(error))
+            await claims.retry_later(job, f"{error}; the last index stays in place", RETRY_SECONDS * 2 ** (job.attempts - 1))
         except STORE_LOST:
             raise
         except Exception as error:
             log.exception("index_failed")
             await claims.retry_later(job, f"{type(error).__name__}: {error}", RETRY_SECONDS * job.attempts)
         else:
-            await self._finish(claims, job, JobState.SUCCEEDED, None, _result(run))
-            _observe(run)
-            log.info("index_published", generation=run.generation, analysed=run.analysed, unchanged=run.unchanged, seconds=run.seconds)
+            await self._finish(claims, job, JobState.SUCCEEDED, None, _result(done))
+            for ref, run in done.runs.items():
+                _observe(run)
+                log.info(
+                    "index_published",
+                    ref=ref,
+                    generation=run.generation,
+                    analysed=run.analysed,
+                    unchanged=run.unchanged,
+                    seconds=run.seconds,
+                )
         finally:
             await claims.release(repository.id)
 
@@ -146,15 +166,15 @@ class Worker:
         await claims.finish(job, state, error, result)
         metrics.count_job(str(state))
 
-    async def _index(self, claims: Claims, pool: ParsePool, job: Job, repository: Repository) -> IndexRun:
-        await asyncio.to_thread(_refuse_moved, Path(repository.source.path))
-        writer = IndexWriter(claims.connection, repository.id, MAIN_BRANCH, pool.extractor)
+    async def _index(self, claims: Claims, pool: ParsePool, job: Job, repository: Repository) -> Refreshed:
         progress = _Progress(ProgressStore(self._backend.pool, job.id))
-        run = await index_tree(repository.source, writer, pool, self._settings.index, progress.report, self._memory)
+        refresher = Refresher(claims.connection, self._backend.mirrors, pool, self._settings.index, self._memory)
+        done = await refresher.refresh(repository, progress.report)
+        await self._backend.repositories.looked(repository.id, {})
         serving = await self._vector_sets.serving(claims.connection)
         if serving is not None:
             await refresh_counts(claims.connection, repository.id, serving.id)
-        return run
+        return done
 
     async def _keep_embedding(self, stop: asyncio.Event) -> None:
         """Embed whatever waits while no index run needs the machine; a provider, model or store that fails is tried again later."""
@@ -190,21 +210,13 @@ class Worker:
                 _log.info("swept", repository_id=repository_id, generations=swept.generations, files=swept.files, merged=swept.merged)
 
     async def _look_for_changes(self) -> None:
-        """Learn the revisions of local trees, so that answers can say ``stale``."""
-        if monotonic() - self._looked_at < self._settings.index.poll_seconds:
+        """Learn the newest revisions of sources whose time has come, so that answers can say ``stale``; index what is to be followed."""
+        if monotonic() - self._looked_at < LOOK_SECONDS:
             return
         self._looked_at = monotonic()
-        for repository in await self._backend.repositories.list():
-            if repository.generation:
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-                    now = await asyncio.to_thread(revision, Path(repository.source.path))
-                    await self._backend.repositories.set_known_revision(repository.id, now)
-
-
-def _refuse_moved(root: Path) -> None:
-    """The stored path was resolved, and found allowed, when the repository was created; a symlink that stands in it now leads elsewhere."""
-    if root.resolve() != root:
-        raise PermissionError(f"a part of the path is a symlink to {root.resolve()} now")
+        for name in await self._backend.repositories.due(self._settings.index.poll_seconds, self._settings.git.poll_seconds):
+            with contextlib.suppress(RepositoryNotFound):
+                await look(self._backend, await self._backend.repositories.get(name))
 
 
 class _Progress:
@@ -232,7 +244,14 @@ def _observe(run: IndexRun) -> None:
         metrics.count_parse_failures(reason, files)
 
 
-def _result(run: IndexRun) -> dict[str, object]:
+def _result(done: Refreshed) -> dict[str, object]:
+    """Of the default ref's run in full, of the others by name."""
+    runs = {short_name(ref): _run_result(run) for ref, run in done.runs.items()}
+    first: dict[str, object] = next(iter(runs.values()), {})
+    return first | {"refs": runs, "current": [short_name(ref) for ref in done.current], "failed": done.failed}
+
+
+def _run_result(run: IndexRun) -> dict[str, object]:
     return {
         "generation": run.generation,
         "revision": run.revision,

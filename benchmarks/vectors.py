@@ -21,6 +21,7 @@ from app.retrievers.nearest import nearest
 from app.retrievers.semantic import CHUNKS_KEPT, SemanticRetriever
 from app.storage import vector_index
 from app.storage.engine import Connection
+from app.storage.live_files import LiveFilesCache
 from app.storage.snapshots import Snapshots
 from benchmarks import machine
 from benchmarks.corpora import CORPORA, Missing
@@ -163,7 +164,8 @@ def _recall(approximate: _Found, exact: _Found) -> float:
 
 
 async def _retriever(store: Store, scope: Scope, questions: Sequence[str]) -> dict[str, float]:
-    retriever = SemanticRetriever(store.backend.pool, store.backend.embedders.for_set, store.settings.embedding.exact_chunks)
+    pool = store.backend.pool
+    retriever = SemanticRetriever(pool, store.backend.embedders.for_set, LiveFilesCache(pool), store.settings.embedding)
     milliseconds = []
     for question in questions:
         began = perf_counter()

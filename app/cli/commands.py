@@ -16,6 +16,7 @@ import typer
 from app import __version__
 from app.cli.opened import settings_of, with_service
 from app.cli.symbol_commands import symbol_commands
+from app.domain.errors import InvalidRequest
 from app.domain.query import Dedupe, Filters, Modality, Preset, SearchRequest
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ cli = typer.Typer(
 )
 
 Question = Annotated[str, typer.Argument(help="The question: plain words, an identifier, an error message, a quoted string, code.")]
-Directory = Annotated[Path, typer.Argument(metavar="PATH", help="The directory to index.")]
 Name = Annotated[str | None, typer.Option("--name", help="The repository's name; the directory's own when absent.")]
 Include = Annotated[list[str] | None, typer.Option("--include", metavar="GLOB", help="Index only these paths; may be repeated.")]
 Exclude = Annotated[list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Leave these paths out; may be repeated.")]
@@ -72,17 +72,18 @@ def serve(
     with shared_metrics():
         from app import bootstrap
         from app.cli.first_run import index_and_show, while_opening
-        from app.cli.indexing import repository_name, repository_source
+        from app.cli.indexing import Wanted
         from app.http.serve import serve as serve_http
 
-        async def introduce(service: LocalService, url: str) -> None:
-            if index_path is not None:
-                source = repository_source(index_path, include or (), exclude or ())
-                await index_and_show(service, url, repository_name(name, index_path), source, own_worker=not worker)
+        wanted = Wanted(str(index_path), include or (), exclude or ()) if index_path is not None else None
 
-        if index_path is not None:  # refuse a wrong path before anything starts
-            repository_source(index_path, (), ())
-            repository_name(name, index_path)
+        async def introduce(service: LocalService, url: str) -> None:
+            if wanted is not None:
+                await index_and_show(service, url, wanted.name(name), wanted, own_worker=not worker)
+
+        if wanted is not None:  # refuse a wrong path before anything starts
+            wanted.source()
+            wanted.name(name)
         asyncio.run(serve_http(lambda: while_opening(bootstrap.service(settings, warm=True)), settings, worker=worker, on_ready=introduce))
 
 
@@ -118,26 +119,39 @@ def migrate() -> None:
 
 @cli.command()
 def index(
-    path: Directory,
+    place: Annotated[str, typer.Argument(metavar="PATH|URL", help="The directory or git remote to index.")],
     name: Name = None,
     include: Include = None,
     exclude: Exclude = None,
+    refs: Annotated[list[str] | None, typer.Option("--ref", metavar="GLOB", help="Branches and tags of a remote; may be repeated.")] = None,
+    credential: Annotated[
+        str | None, typer.Option("--credential", metavar="NAME", help="A secret among the settings, for a remote.")
+    ] = None,
+    submodules: Annotated[bool, typer.Option("--submodules", help="Index the submodules of a remote too.")] = False,
+    revision: Annotated[str | None, typer.Option("--revision", metavar="COMMIT", help="Index this commit of a remote too.")] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the index; a worker is started when none runs.")] = True,
+    watch: Annotated[bool, typer.Option("--watch", help="Then follow the directory and index every change, until Ctrl-C.")] = False,
 ) -> None:
     """Create or update a repository and index it."""
-    from app.cli.indexing import finished, repository_name, repository_source, start_job
+    from app.cli.indexing import Wanted, finished, start_job
     from app.cli.printing import print_index_report
+    from app.cli.watching import follow
 
-    source = repository_source(path, include or (), exclude or ())
-    chosen = repository_name(name, path)
+    wanted = Wanted(place, include or (), exclude or (), refs or (), credential, submodules)
+    wanted.source()
+    chosen = wanted.name(name)
+    if watch and wanted.is_remote:
+        raise InvalidRequest("--watch follows a directory; a remote is polled by the worker", field="watch")
 
     async def run(service: LocalService) -> None:
-        job = await start_job(service, chosen, source)
-        if wait:
+        job = await start_job(service, chosen, wanted, revision)
+        if wait or watch:
             job = await finished(service, job, own_worker=True)
             print_index_report(await service.repositories.get(chosen), job)
         else:
             typer.echo(f"job {job.id} is {job.state}; a worker (fourfold serve, fourfold worker) runs it")
+        if watch:
+            await follow(service, chosen, Path(wanted.source().path))
 
     with_service(run)
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rich.text import Text
 
-from app.cli.indexing import finished, start_job
+from app.cli.indexing import Wanted, finished, start_job
 from app.cli.printing import err, out, print_answer, print_index_report, safe
 from app.domain.code import SymbolKind
-from app.domain.index import RepositorySource
 from app.domain.query import SearchRequest
 from app.domain.ranking import SymbolSummary
 
@@ -32,9 +31,9 @@ async def while_opening(service: AbstractAsyncContextManager[S]) -> AsyncIterato
         yield opened
 
 
-async def index_and_show(service: LocalService, url: str, name: str, source: RepositorySource, *, own_worker: bool) -> None:
+async def index_and_show(service: LocalService, url: str, name: str, wanted: Wanted, *, own_worker: bool) -> None:
     """Index the repository, then introduce it; the service is answering all the while."""
-    job = await finished(service, await start_job(service, name, source), own_worker=own_worker)
+    job = await finished(service, await start_job(service, name, wanted), own_worker=own_worker)
     print_index_report(await service.repositories.get(name), job)
     out.print(Text.assemble("\nFourfold answers at ", (url, "bold green"), f"  (try {url}/docs)"))
     for question in example_questions(await service.symbols.most_central(name, _CANDIDATES)):

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,8 +14,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from app.cli.printing import err, safe
 from app.domain.errors import FourfoldError, InvalidRequest
-from app.domain.index import Job, JobState, RepositorySource
+from app.domain.index import Job, JobState, RepositorySource, SourceKind
 from app.http.schemas.fields import NAME_PATTERN
+from app.ports import Remotes
+from app.sources.address import parse_address
 from app.worker_process import running_worker
 
 if TYPE_CHECKING:
@@ -26,30 +29,61 @@ _WORKER_ATTEMPTS: Final = 3
 _ENDED: Final = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
 
 
-def repository_source(path: Path, include: Sequence[str], exclude: Sequence[str]) -> RepositorySource:
-    """The source for a directory of this machine; raises InvalidRequest."""
-    resolved = path.expanduser().resolve()
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be indexed, as the command line says it: a directory or a remote's address, and what of it."""
+
+    place: str
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    refs: Sequence[str] = ()
+    credential: str | None = None
+    submodules: bool = False
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the place is an address: ``https://…``, or git's short form ``git@host:path``."""
+        return bool(re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://|[\w.-]+@[\w.-]+:", self.place))
+
+    def source(self, remotes: Remotes | None = None) -> RepositorySource:
+        """The source; raises InvalidRequest. An address is looked up only when ``remotes`` are given."""
+        include, exclude = tuple(self.include), tuple(self.exclude)
+        if not self.is_remote:
+            if self.refs or self.credential or self.submodules:
+                raise InvalidRequest("--ref, --credential and --submodules belong to a git remote", field="path")
+            return RepositorySource(_directory(self.place), include, exclude)
+        url = remotes.check(self.place, self.credential).url if remotes else parse_address(self.place).url
+        refs, kind = tuple(self.refs), SourceKind.GIT
+        return RepositorySource("", include, exclude, url, refs, self.credential, self.submodules, kind=kind)
+
+    def name(self, name: str | None) -> str:
+        """The given name, or the last part of the place; raises InvalidRequest when that is no slug."""
+        own = (
+            re.split(r"[/:]", self.place.rstrip("/"))[-1].removesuffix(".git")
+            if self.is_remote
+            else Path(self.place).expanduser().resolve().name
+        )
+        chosen = name or own
+        if not re.fullmatch(NAME_PATTERN, chosen):
+            raise InvalidRequest(f"{chosen!r} is no repository name (letters, digits, '.', '_', '-'); choose one with --name", field="name")
+        return chosen
+
+
+def _directory(place: str) -> str:
+    resolved = Path(place).expanduser().resolve()
     if not resolved.is_dir():
-        raise InvalidRequest(f"{path} is no directory", field="path")
+        raise InvalidRequest(f"{place} is no directory", field="path")
     try:
         str(resolved).encode()
     except UnicodeEncodeError:
-        raise InvalidRequest(f"the path {path} is not UTF-8", field="path") from None
-    return RepositorySource(str(resolved), tuple(include), tuple(exclude))
+        raise InvalidRequest(f"the path {place} is not UTF-8", field="path") from None
+    return str(resolved)
 
 
-def repository_name(name: str | None, path: Path) -> str:
-    """The given name, or the directory's own; raises InvalidRequest when that is no slug."""
-    chosen = name or path.expanduser().resolve().name
-    if not re.fullmatch(NAME_PATTERN, chosen):
-        raise InvalidRequest(f"{chosen!r} is no repository name (letters, digits, '.', '_', '-'); choose one with --name", field="name")
-    return chosen
-
-
-async def start_job(service: Service, name: str, source: RepositorySource) -> Job:
+async def start_job(service: Service, name: str, wanted: Wanted, revision: str | None = None) -> Job:
     """Create or update the repository and queue an index run, or join the one that waits."""
-    await service.repositories.put(name, source)
-    job, _ = await service.jobs.enqueue(name)
+    await service.repositories.put(name, await asyncio.to_thread(wanted.source, service.remotes))
+    job, _ = await service.jobs.enqueue(name, revision)
     return job
 
 

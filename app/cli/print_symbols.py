@@ -9,6 +9,7 @@ from rich.text import Text
 
 from app.cli.printing import one_line, out
 from app.domain.code import EdgeClass
+from app.domain.position import PositionAnswer
 from app.domain.ranking import Notice
 from app.domain.symbols import (
     Affected,
@@ -36,6 +37,26 @@ def print_symbols(page: SymbolPage) -> None:
             out.print(Text(f"{'':18}{one_line(symbol.signature)}", style="dim"))
     shown = f", {len(page.symbols)} shown" if len(page.symbols) < page.total else ""
     out.print(Text(f"{_count(page.total, 'definition')}{shown}, {page.took_ms:.0f} ms", style="dim"))
+
+
+def print_definition(answer: PositionAnswer) -> None:
+    """The definitions of a name, and where else a local one stands."""
+    _print_warnings(answer.warnings)
+    name = answer.name
+    if name is None:
+        out.print(Text(f"no name stands there, {answer.took_ms:.0f} ms", style="dim"))
+        return
+    for site in name.definitions:
+        place = f"{one_line(site.path)}:{site.line}" + ("" if site.column is None else f":{site.column + 1}")
+        line = Text(place, style="cyan")
+        known = answer.symbols.get(site.symbol_id) if site.symbol_id is not None else None
+        shown = known.qualified if known is not None else site.name
+        line.append(f"  {site.kind} {one_line(shown)}{_doubt(site.edge_class)}", style="default")
+        out.print(line)
+    if name.occurrences:
+        lines = ", ".join(str(line) for line in dict.fromkeys(line for line, _ in name.occurrences))
+        out.print(Text(f"stands on line {lines}", style="dim"))
+    out.print(Text(f"{_count(len(name.definitions), 'definition')} of {one_line(name.name)}, {answer.took_ms:.0f} ms", style="dim"))
 
 
 def print_references(page: UsesPage[Use]) -> None:

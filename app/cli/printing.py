@@ -168,7 +168,7 @@ def print_repositories(repositories: Sequence[Repository]) -> None:
         coverage = stored.coverage
         indexed_at = stored.indexed_at.strftime("%Y-%m-%d %H:%M") if stored.indexed_at else "–"
         counts = (str(coverage.files), str(coverage.skipped), str(coverage.embeddings_pending))
-        rows.append((stored.name, status, *counts, indexed_at, one_line(stored.source.path)))
+        rows.append((stored.name, status, *counts, indexed_at, one_line(stored.source.location)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:  # no table of rich's: it would cut or fold the path, which then cannot be copied
         out.print(Text("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()))

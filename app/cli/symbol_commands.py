@@ -14,6 +14,7 @@ import typer
 from app.cli.opened import with_service
 from app.domain.code import EdgeClass, SymbolKind
 from app.domain.errors import InvalidRequest, SymbolNotFound
+from app.domain.position import PositionRequest
 from app.domain.symbols import ImpactAnswer, ImpactRequest, IndexedSide, NameMatch, SymbolsRequest, UsesRequest
 
 if TYPE_CHECKING:
@@ -74,6 +75,27 @@ def symbols(
         _print_json(render_symbols.page(found))
     else:
         print_symbols(found)
+
+
+@symbol_commands.command()
+def definition(
+    place: Annotated[str, typer.Argument(metavar="PATH:LINE:COLUMN", help="The place; both numbers begin with 1, as editors count.")],
+    repository: Annotated[str, typer.Option("--repo", metavar="NAME", help="The repository that holds the file.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show where the name at a place of a file is defined."""
+    from app.cli.print_symbols import print_definition
+    from app.http import render_symbols
+
+    written = re.fullmatch(r"(.+):([1-9]\d{0,8}):([1-9]\d{0,8})", place)
+    if written is None:
+        raise typer.BadParameter("a place is written PATH:LINE:COLUMN")
+    request = PositionRequest(repository, written[1], int(written[2]), int(written[3]) - 1)
+    found = with_service(lambda service: service.positions.definition(request))
+    if as_json:
+        _print_json(render_symbols.definition(found))
+    else:
+        print_definition(found)
 
 
 @symbol_commands.command()

@@ -79,14 +79,14 @@ class FileAnalysis:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """A segment of the word index: for each term the number of files that it occurs in, and its chunks with their weights ×1,000.
+    """A segment of the word index: for each term the number of files that it occurs in, and its chunks with their coded weights.
 
-    The terms ascend by code points. Term i's part of ``chunks`` and ``weights`` (int32, int16) ends at ``ends[i]`` and begins where
-    that of the term before ends; chunk ids ascend in it.
+    The terms ascend by code points. Term i's part of ``chunks`` and ``codes`` ends at ``ends[i]`` and begins where that of the term
+    before ends; chunk ids ascend in it. ``domain/bm25.py`` tells what a code stands for.
     """
 
     terms: tuple[str, ...]
     files: NDArray[np.int64]
     ends: NDArray[np.int64]
     chunks: NDArray[np.int32]
-    weights: NDArray[np.int16]
+    codes: NDArray[np.uint8]

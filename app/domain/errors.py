@@ -3,15 +3,21 @@
     FourfoldError                 500  internal
     ├── InvalidRequest            422  invalid_request          names the field
     ├── QueryNotServable          422  query_not_servable       the query cannot be answered within bounds, with the reason
+    ├── NotSigned                 401  not_signed               a delivery that does not bear this service's secret
     ├── NotFound                  404  not_found
     │   ├── RepositoryNotFound    404  repository_not_found
     │   ├── JobNotFound           404  job_not_found
+    │   ├── RevisionNotFound      404  revision_not_found       no such branch, tag or indexed commit; the message lists those there are
+    │   ├── FileNotIndexed        404  file_not_found           no such file in the index; the message says why
+    │   ├── ScopeNotFound         404  scope_not_found
     │   └── SymbolNotFound        404  symbol_not_found
+    ├── TooLarge                  413  too_large                what was sent is beyond a bound of the service
     ├── Conflict                  409  conflict
     ├── NotIndexed                425  not_indexed              with Retry-After
     ├── CursorExpired             410  cursor_expired
     ├── Overloaded                503  overloaded               with Retry-After
     ├── StoreUnavailable          503  store_unavailable        with Retry-After
+    ├── SourceUnavailable         503  source_unavailable       a remote does not answer or refuses; the index stays, the run is tried again
     ├── EmbedderUnavailable       503  embedder_unavailable     the provider of embeddings does not answer; search degrades, chunks wait
     ├── TextWithheld              422  text_withheld            the text holds a secret, which is not sent to a provider
     └── ConfigurationError        500  configuration            the service cannot start like this; the message says what to do
@@ -51,6 +57,13 @@ class QueryNotServable(FourfoldError):
     status = 422
 
 
+class NotSigned(FourfoldError):
+    """The request does not bear this service's secret."""
+
+    code = "not_signed"
+    status = 401
+
+
 class NotFound(FourfoldError):
     """There is no such thing."""
 
@@ -70,10 +83,35 @@ class JobNotFound(NotFound):
     code = "job_not_found"
 
 
+class RevisionNotFound(NotFound):
+    """There is no such branch, tag or indexed commit."""
+
+    code = "revision_not_found"
+
+
+class FileNotIndexed(NotFound):
+    """There is no such file in the index."""
+
+    code = "file_not_found"
+
+
+class ScopeNotFound(NotFound):
+    """There is no saved scope of that name."""
+
+    code = "scope_not_found"
+
+
 class SymbolNotFound(NotFound):
     """There is no symbol with that id."""
 
     code = "symbol_not_found"
+
+
+class TooLarge(FourfoldError):
+    """What was sent is larger than the service takes."""
+
+    code = "too_large"
+    status = 413
 
 
 class Conflict(FourfoldError):
@@ -108,6 +146,13 @@ class StoreUnavailable(FourfoldError):
     """The database cannot be reached."""
 
     code = "store_unavailable"
+    status = 503
+
+
+class SourceUnavailable(FourfoldError):
+    """The source of the repository cannot be reached at the moment."""
+
+    code = "source_unavailable"
     status = 503
 
 

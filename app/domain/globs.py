@@ -34,6 +34,15 @@ def split_globs(patterns: Iterable[str]) -> tuple[list[str], list[str]]:
     return include, exclude
 
 
+def split_excluded(values: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The values that are wanted, and those that a leading ``!`` excludes, without it."""
+    wanted: list[str] = []
+    excluded: list[str] = []
+    for value in values:
+        (excluded if value.startswith("!") else wanted).append(value.removeprefix("!"))
+    return wanted, excluded
+
+
 def _body_regex(body: str) -> str:
     out: list[str] = []
     position = 0

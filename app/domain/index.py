@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from app.domain.query import Snapshot
 
 
 class JobState(StrEnum):
@@ -14,6 +18,13 @@ class JobState(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+
+class Priority(IntEnum):
+    """Whose job goes first: what somebody waits for before what a clock or a forge asked for."""
+
+    BULK = 0
+    INTERACTIVE = 10
 
 
 class SkipReason(StrEnum):
@@ -34,13 +45,79 @@ class SkipReason(StrEnum):
     LFS_POINTER = "lfs_pointer"
 
 
+class SourceKind(StrEnum):
+    """Where a repository's files are: a directory of this machine, a git remote, or archives that are uploaded."""
+
+    DIRECTORY = "directory"
+    GIT = "git"
+    ARCHIVE = "archive"
+
+
+class RefKind(StrEnum):
+    """What a name in a repository's history stands for."""
+
+    WORK_TREE = "work_tree"
+    BRANCH = "branch"
+    TAG = "tag"
+    COMMIT = "commit"
+    ARCHIVE = "archive"
+
+
+WORK_TREE: Final = "work tree"
+"""The one ref of a directory."""
+
+ARCHIVE: Final = "archive"
+"""The one ref of a repository whose archives are uploaded."""
+
+
 @dataclass(frozen=True, slots=True)
 class RepositorySource:
-    """Where a repository comes from: a local path (git URLs come with a later issue), and what of it is indexed."""
+    """Where a repository comes from, and what of it is indexed.
 
-    path: str
+    ``path`` is set for a directory and ``url`` for a git remote, whose ``refs`` are globs over branches and tags (the remote's HEAD when
+    empty); ``credential`` is the name of a secret, never the secret. ``poll_seconds`` None: the service's own interval.
+    """
+
+    path: str = ""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    url: str | None = None
+    refs: tuple[str, ...] = ()
+    credential: str | None = None
+    submodules: bool = False
+    poll_seconds: float | None = None
+    kind: SourceKind = SourceKind.DIRECTORY
+
+    @property
+    def location(self) -> str:
+        """The path or the address, for people."""
+        return self.path or self.url or "uploaded archives"
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A branch, tag or commit that is followed. ``name`` is git's full one (``refs/heads/main``), or a commit's id.
+
+    ``generation`` is the published index that shows it, None before the first; ``known_revision`` the newest commit that was seen.
+    """
+
+    name: str
+    kind: RefKind
+    is_default: bool
+    generation: int | None
+    revision: str | None
+    known_revision: str | None
+    indexed_at: datetime | None
+
+    @property
+    def short_name(self) -> str:
+        """As people write it: ``main``."""
+        return short_name(self.name)
+
+
+def short_name(name: str) -> str:
+    """``refs/heads/main`` → ``main``; any other name as it is."""
+    return name.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +135,39 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class FileCoverage:
+    """What became of one path: ``indexed``, ``text_only``, ``skipped`` or ``absent``, and why if not ``indexed``."""
+
+    path: str
+    outcome: str
+    reason: str | None
+    language: str | None
+    path_class: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageRequest:
+    """Which files of an index are to be told about; all conditions hold at once."""
+
+    repository: str
+    revision: str | None = None
+    path: str | None = None
+    outcome: str | None = None
+    reason: str | None = None
+    cursor: str | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CoveragePage:
+    """Files by path, and where the next page begins."""
+
+    files: tuple[FileCoverage, ...]
+    next_cursor: str | None
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
 class Repository:
     """A repository and the state of its index; ``generation`` is 0 before the first publication."""
 
@@ -70,10 +180,16 @@ class Repository:
     known_revision: str | None
     indexed_at: datetime | None
     coverage: Coverage
+    refs: tuple[Ref, ...] = ()
+    reconfigured: bool = False
+    """Whether what is to be indexed was changed since."""
+    source_error: str | None = None
+    """Why the source could not be read when it was last looked at; the index that there is stays."""
 
     @property
     def stale(self) -> bool:
-        return self.generation > 0 and self.known_revision is not None and self.known_revision != self.revision
+        moved = self.known_revision is not None and self.known_revision != self.revision
+        return self.generation > 0 and (moved or self.reconfigured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +209,4 @@ class Job:
     started_at: datetime | None
     finished_at: datetime | None
     result: Mapping[str, object] = field(default_factory=dict)
+    priority: int = Priority.INTERACTIVE

@@ -8,7 +8,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # numpy, which a parser process has no use for
+from app.domain.once import Once
+
+if TYPE_CHECKING:  # numpy and re2, which a parser process has no use for
+    from app.domain.expression import Expression
     from app.domain.vectors import VectorSet
 
 
@@ -69,8 +72,9 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a result must satisfy. Globs are git's; a leading ``!`` excludes. ``include_*`` lift the demotion of a class.
+    """What a result must satisfy. Globs are git's; in a list of paths, languages or repositories a leading ``!`` excludes.
 
+    ``include_*`` lift the demotion of a class. ``without``: strings that the chunk of a result must not hold, in any case unless ``case``.
     ``case``: True in the case given, False in any; None in the case given, and in any where a question's string occurs in no other.
     """
 
@@ -84,6 +88,9 @@ class Filters:
     case: bool | None = None
     regex: bool = False
     word: bool = False
+    without: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,10 @@ class SearchRequest:
     rescore: bool = True
     like: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
+    scope: str | None = None
+    min_revision: str | None = None
+    """Answer only from an index that contains this revision; ``wait`` seconds for it."""
+    wait: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +140,10 @@ class Snapshot:
     files_by_outcome: Mapping[str, int]
     embeddings_failed: int = 0
     embeddings_withheld: int = 0
+    ref: str = ""
+    """The branch, tag or commit that the generation shows, as people write it."""
+    url: str | None = None
+    """The remote that the repository was cloned from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +198,7 @@ class RetrievalQuery:
     """What a retriever is handed: the same for all four. ``after``: where a list of every match in path order goes on.
 
     ``limit`` chunks make a good ranking, ``results`` files were asked for. ``like`` and ``unlike`` are ids of chunks and symbols.
+    ``expression`` is what exact search looks for instead of ``literal``, which then holds its words.
     """
 
     text: str
@@ -198,3 +214,5 @@ class RetrievalQuery:
     results: int = 10
     like: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
+    expression: Expression | None = None
+    once: Once = field(default_factory=Once, compare=False, repr=False)

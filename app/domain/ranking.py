@@ -1,24 +1,29 @@
-"""What comes back: hits of retrievers, fused files, results with their evidence."""
+"""What comes back: hits of retrievers, fused files, results with their evidence.
+
+What an answer has hundreds of is a named tuple: made and copied in a third of the time of a frozen dataclass.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from app.domain.code import PathClass
 from app.domain.query import Classification, Filters, Modality, Position, Preset, Scope, Strategy
 
+NO_FEATURES: Final[Mapping[str, float]] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True, order=True)
-class FileKey:
+
+class FileKey(NamedTuple):
     """The identity over which evidence adds up."""
 
     repository_id: int
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """Why a retriever returned a chunk. Only the fields that the modality knows are set."""
 
     modality: Modality
@@ -32,8 +37,7 @@ class Evidence:
     via: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkHit:
+class ChunkHit(NamedTuple):
     """One chunk found by one retriever, with the lines it matched."""
 
     chunk_id: int
@@ -41,8 +45,7 @@ class ChunkHit:
     evidence: tuple[Evidence, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FileHit:
+class FileHit(NamedTuple):
     """One file in a retriever's list: its chunks, best first, and the raw features that rescoring reads."""
 
     key: FileKey
@@ -51,7 +54,7 @@ class FileHit:
     path_class: PathClass
     score: float
     chunks: tuple[ChunkHit, ...]
-    features: Mapping[str, float] = field(default_factory=dict)
+    features: Mapping[str, float] = NO_FEATURES
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,7 @@ class Degradation:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(NamedTuple):
     """One modality's part in a file's fused score: ``weight / (k + rank + 1) × boost``."""
 
     modality: Modality
@@ -89,8 +91,7 @@ class Contribution:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A file on its way through fusion, boost, demotion and de-duplication. ``chunks`` are best first."""
 
     key: FileKey
@@ -104,7 +105,7 @@ class Candidate:
     boost: float = 1.0
     demotion: float = 1.0
     demotion_reason: str | None = None
-    features: Mapping[str, float] = field(default_factory=dict)
+    features: Mapping[str, float] = NO_FEATURES
     rescored: float | None = None
 
 
@@ -188,6 +189,8 @@ class SearchResult:
     more_in_file: tuple[LineSpan, ...]
     copies: tuple[FileCopy, ...] = ()
     explanation: Mapping[str, object] | None = None
+    permalink: str = ""
+    """Where these lines can be read as they were indexed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,3 +250,4 @@ class SearchAnswer:
     warnings: tuple[Notice, ...]
     absence: Mapping[str, object] | None
     took_ms: float
+    expression: str | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final
@@ -156,28 +156,33 @@ def query_terms(text: str, repository_names: Collection[str], stop_words: frozen
     )
 
 
-@lru_cache(maxsize=32)
-def term_finder(terms: frozenset[str]) -> Callable[[str], list[tuple[int, int]]]:
-    """A function that tells where a line says one of ``terms``: half-open spans in code points, in order, neighbours merged.
+class TermFinder:
+    """Tells where a text says one of some terms. It remembers the words it has seen: the chunks of one answer repeat a few."""
 
-    It remembers the words that it has seen: the chunks of one answer repeat a few.
-    """
-    known: dict[str, tuple[tuple[int, int], ...]] = {}
+    def __init__(self, terms: frozenset[str]) -> None:
+        self._terms = terms
+        self._known: dict[str, tuple[tuple[int, int], ...]] = {}
 
-    def spans_in(token: str) -> tuple[tuple[int, int], ...]:
-        found = known[token] = tuple((start, end) for term, start, end in _token_spans(token) if term in terms)
-        return found
+    def tokens(self, text: str) -> list[str]:
+        """The words of a text in which a term is said."""
+        return [token for token in set(_TOKEN.findall(text)) if self._spans_in(token)]
 
-    def find(line: str) -> list[tuple[int, int]]:
-        spans: list[tuple[int, int]] = []
-        for match in _TOKEN.finditer(line):
-            token = match.group()
-            found = known.get(token)
-            for start, end in spans_in(token) if found is None else found:
-                spans.append((match.start() + start, match.start() + end))
+    def spans(self, line: str) -> list[tuple[int, int]]:
+        """Half-open spans in code points, in order, neighbours merged."""
+        spans = [
+            (match.start() + start, match.start() + end) for match in _TOKEN.finditer(line) for start, end in self._spans_in(match.group())
+        ]
         return merge_spans(spans) if spans else spans
 
-    return find
+    def _spans_in(self, token: str) -> tuple[tuple[int, int], ...]:
+        found = self._known.get(token)
+        if found is None:
+            found = self._known[token] = tuple((start, end) for term, start, end in _token_spans(token) if term in self._terms)
+        return found
+
+
+term_finder = lru_cache(maxsize=32)(TermFinder)
+"""The same finder for the same terms."""
 
 
 def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -210,7 +215,7 @@ def abbreviations_of(word: str) -> frozenset[str]:
     return _abbreviations().get(word, frozenset())
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 15)
 def _token_spans(token: str) -> tuple[tuple[str, int, int], ...]:
     """The index terms of a run of word characters, each with its span."""
     spans: list[tuple[str, int, int]] = []

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
@@ -15,10 +15,29 @@ from app.config import Settings
 from app.http import openapi, problems
 from app.http.admission import Admission
 from app.http.middleware import BodyLimit, HeadAsGet, RequestContext
-from app.http.routes import classify, impact, jobs, operations, repositories, search, symbols
+from app.http.query_string import checked_query
+from app.http.routes import (
+    archives,
+    batch,
+    classify,
+    definition,
+    files,
+    impact,
+    jobs,
+    operations,
+    repositories,
+    scopes,
+    search,
+    stream,
+    symbols,
+    webhooks,
+)
 from app.http.service import Service, ServiceFactory
 
 MAX_BODY_BYTES: Final = 1_000_000
+MAX_DELIVERY_BYTES: Final = 25_000_000
+"""GitHub's own bound for webhooks."""
+
 _GZIP_FROM_BYTES: Final = 2_000
 
 
@@ -39,22 +58,46 @@ def create_app(service_factory: ServiceFactory, settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        dependencies=[Depends(checked_query)],
         middleware=[
             Middleware(RequestContext),
             Middleware(HeadAsGet),
             Middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=5),
-            Middleware(BodyLimit, limit=MAX_BODY_BYTES),
+            Middleware(BodyLimit, limit=MAX_BODY_BYTES, larger=_larger_bodies(settings)),
         ],
     )
     app.state.settings = settings
     app.state.admission = Admission(settings.search.concurrency, settings.search.admission_ms)
-    routers = [module.router for module in (search, classify, symbols, impact, repositories, jobs, operations)]
+    routers = [
+        module.router
+        for module in (
+            search,
+            batch,
+            stream,
+            classify,
+            files,
+            scopes,
+            symbols,
+            definition,
+            impact,
+            repositories,
+            archives,
+            jobs,
+            webhooks,
+            operations,
+        )
+    ]
     app.state.routes = [route for router in routers for route in router.routes]
     for router in routers:
         app.include_router(router)
     problems.install(app)
     _document(app)
     return app
+
+
+def _larger_bodies(settings: Settings) -> dict[str, int]:
+    """The bytes that bodies to other addresses may have, by a pattern of the path."""
+    return {r"/v1/repositories/[^/]+/archive": settings.archive.max_bytes, r"/v1/webhooks/[a-z]+": MAX_DELIVERY_BYTES}
 
 
 def openapi_document() -> str:

@@ -14,3 +14,9 @@ async def require_json(request: Request) -> None:
     kind = header.get_content_type()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise HTTPException(415, "Send the body with Content-Type: application/json.", headers={"Accept": "application/json"})
+
+
+async def require_json_if_any(request: Request) -> None:
+    """The same where the body may be absent."""
+    if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+        await require_json(request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Mapping
 from typing import Final
 
 import structlog
@@ -96,11 +97,12 @@ class HeadAsGet:
 
 
 class BodyLimit:
-    """Refuses a body larger than ``limit`` bytes, declared or streamed."""
+    """Refuses a body larger than ``limit`` bytes, declared or streamed; ``larger`` has other limits, by patterns of the path."""
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    def __init__(self, app: ASGIApp, limit: int, larger: Mapping[str, int] | None = None) -> None:
         self._app = app
         self._limit = limit
+        self._larger = {re.compile(pattern): most for pattern, most in (larger or {}).items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -108,20 +110,22 @@ class BodyLimit:
             return
         declared = Headers(scope=scope).get("content-length", "")
         received = 0
+        limit = next((most for pattern, most in self._larger.items() if pattern.fullmatch(scope["path"])), self._limit)
 
         async def receive_limited() -> Message:
             nonlocal received
             # Raised where the application reads the body, so that its handler for HTTPException answers.
-            if declared.isdecimal() and (len(declared) > 15 or int(declared) > self._limit):
-                raise self._too_large()
+            if declared.isdecimal() and (len(declared) > 15 or int(declared) > limit):
+                raise _too_large(limit)
             message = await receive()
             if message["type"] == "http.request":
                 received += len(message.get("body", b""))
-                if received > self._limit:
-                    raise self._too_large()
+                if received > limit:
+                    raise _too_large(limit)
             return message
 
         await self._app(scope, receive_limited, send)
 
-    def _too_large(self) -> HTTPException:
-        return HTTPException(413, f"The body is larger than {self._limit:,} bytes.")
+
+def _too_large(limit: int) -> HTTPException:
+    return HTTPException(413, f"The body is larger than {limit:,} bytes.")

@@ -13,20 +13,41 @@ from pydantic import BaseModel
 
 from app import __version__
 from app.http.problems import MEDIA_TYPE, Problem
+from app.http.schemas.batch import BatchAnswer, BatchBody
 from app.http.schemas.impact import ImpactBody, ImpactShape
-from app.http.schemas.repository import JobAccepted, JobList, JobShape, RepositoryBody, RepositoryList, RepositoryShape
+from app.http.schemas.repository import (
+    ArchiveAccepted,
+    FileCoverageList,
+    IndexBody,
+    JobAccepted,
+    JobList,
+    JobShape,
+    RepositoryBody,
+    RepositoryList,
+    RepositoryShape,
+    WebhookAnswer,
+)
+from app.http.schemas.scope import ScopeBody, ScopeList, ScopeShape
 from app.http.schemas.search_answer import AnswerShape, ClassifyAnswer
 from app.http.schemas.search_request import ClassifyRequest, SearchBody
+from app.http.schemas.search_stream import StreamedList
+from app.http.schemas.source_file import FileShape, WhyNotShape
 from app.http.schemas.symbol import CalleesShape, CallersShape, ReferencesShape, SymbolAnswerShape, SymbolListShape
 
 _WITH_EXAMPLES: Final[tuple[type[BaseModel], ...]] = (
     AnswerShape,
+    ArchiveAccepted,
+    BatchAnswer,
+    BatchBody,
     CalleesShape,
     CallersShape,
     ClassifyAnswer,
     ClassifyRequest,
+    FileCoverageList,
+    FileShape,
     ImpactBody,
     ImpactShape,
+    IndexBody,
     JobAccepted,
     JobList,
     JobShape,
@@ -34,9 +55,14 @@ _WITH_EXAMPLES: Final[tuple[type[BaseModel], ...]] = (
     RepositoryBody,
     RepositoryList,
     RepositoryShape,
+    ScopeBody,
+    ScopeList,
+    ScopeShape,
     SearchBody,
     SymbolAnswerShape,
     SymbolListShape,
+    WebhookAnswer,
+    WhyNotShape,
 )
 
 DESCRIPTION: Final = """\
@@ -48,6 +74,7 @@ Every answer carries an `X-Request-Id`, the caller's own when it sent one. Unkno
 
 _WHEN: Final = {
     400: ("malformed", "The body is not JSON, or the request cannot be read."),
+    401: ("not_signed", "The request does not bear this service's secret."),
     404: ("not_found", "There is no such repository, job or symbol."),
     409: ("conflict", "The request contradicts what is stored."),
     410: ("cursor_expired", "The index that the cursor was made on is gone."),
@@ -58,6 +85,9 @@ _WHEN: Final = {
     500: ("internal", "Something went wrong inside the service."),
     503: ("overloaded", "The service is overloaded or its store is down; see `Retry-After`."),
 }
+
+
+NOT_MODIFIED: Final[dict[str, Any]] = {"description": "What the caller has (`If-None-Match`) is still right."}
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -96,6 +126,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         tags=[
             {"name": "search", "description": "Ask a question about code."},
             {"name": "symbols", "description": "Definitions, their uses, and what a change reaches."},
+            {"name": "scopes", "description": "Named sets of repositories and filters."},
             {"name": "repositories", "description": "What is indexed, and from where."},
             {"name": "jobs", "description": "Index runs."},
             {"name": "operations", "description": "Health and metrics."},
@@ -104,6 +135,8 @@ def document(app: FastAPI) -> dict[str, Any]:
     schemas = spec["components"]["schemas"]
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas |= problem.pop("$defs") | {"Problem": problem}
+    streamed = StreamedList.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= streamed.pop("$defs") | {"StreamedList": streamed}
     for model in _WITH_EXAMPLES:  # FastAPI drops what is null from examples
         schemas[model.__name__]["examples"] = cast(dict[str, Any], model.model_config["json_schema_extra"])["examples"]
     for content in _json_contents(spec):
@@ -127,7 +160,8 @@ def _json_contents(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _copy_example(content: dict[str, Any], schemas: dict[str, Any]) -> None:
     """Tools look for examples at the request and the answer, not at their schema."""
-    name = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+    schema = content.get("schema", {})
+    name = (schema | schema.get("anyOf", [{}])[0]).get("$ref", "").rpartition("/")[2]  # a body that may be absent is one of two
     examples = schemas.get(name, {}).get("examples")
     if examples and "example" not in content:
         content["example"] = examples[0]

@@ -85,6 +85,12 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ClientGone, _client_gone)
 
 
+def problem_of(error: FourfoldError, request_id: str) -> Problem:
+    """The problem for a domain error, as a part of an answer."""
+    problem: Problem = Problem.model_validate_json(bytes(from_error(error, request_id).body))
+    return problem
+
+
 def from_error(error: FourfoldError, request_id: str) -> ProblemResponse:
     """The problem for a domain error; an internal one keeps its message for the log."""
     headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}

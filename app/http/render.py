@@ -7,18 +7,20 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, Literal
 
-from app.domain.index import Job, Repository
-from app.domain.query import Filters, Scope, Strategy
-from app.domain.ranking import Evidence, ModalityRun, Routing, SearchAnswer, SearchResult, SymbolSummary
+from app.domain.chunk_id import format_chunk_id
+from app.domain.index import Job, Ref, Repository, RepositorySource
+from app.domain.query import Filters, RetrievalQuery, Scope, Strategy
+from app.domain.ranking import Degradation, Evidence, ModalityRun, RankedList, Routing, SearchAnswer, SearchResult, SymbolSummary
 from app.http.schemas import repository as repositories
 from app.http.schemas import search_answer as shapes
+from app.http.schemas.search_stream import StreamedFile, StreamedList
 
 
 def answer(found: SearchAnswer) -> shapes.AnswerShape:
     kind = score_kind(found.routing)
     return shapes.AnswerShape(
         query=found.query,
-        parsed_query=shapes.ParsedQuery(text=found.text, filters=set_filters(found.filters)),
+        parsed_query=shapes.ParsedQuery(text=found.text, expression=found.expression, filters=set_filters(found.filters)),
         routing=routing(found.routing),
         results=[_result(result, kind) for result in found.results],
         total=shapes.TotalShape(
@@ -45,11 +47,36 @@ def classification(planned: Routing) -> shapes.ClassifyAnswer:
     return shapes.ClassifyAnswer(**_routing_fields(planned), modalities=modalities)
 
 
+def streamed_list(outcome: RankedList | Degradation, query: RetrievalQuery) -> StreamedList:
+    """One retriever's list, as long as the page that was asked for."""
+    if isinstance(outcome, Degradation):
+        return StreamedList(modality=outcome.modality, degraded=outcome.reason, hits=0, complete=False, took_ms=0.0, files=[])
+    names = {snapshot.repository_id: snapshot.repository for snapshot in query.scope.snapshots}
+    return StreamedList(
+        modality=outcome.modality,
+        degraded=None,
+        hits=len(outcome.files),
+        complete=outcome.complete,
+        took_ms=_milliseconds(outcome.took_ms),
+        files=[
+            StreamedFile(
+                repository=names[file.key.repository_id],
+                path=file.key.path,
+                chunk_id=format_chunk_id(file.key.repository_id, file.chunks[0].chunk_id) if file.chunks else None,
+                score=file.score,
+            )
+            for file in outcome.files[: query.results]
+        ],
+    )
+
+
 def repository(stored: Repository) -> repositories.RepositoryShape:
     coverage = stored.coverage
     return repositories.RepositoryShape(
         name=stored.name,
-        source=repositories.SourceShape(path=stored.source.path),
+        source=_source(stored.source),
+        refs=[_ref(ref, stored) for ref in stored.refs],
+        source_error=stored.source_error,
         include=list(stored.source.include),
         exclude=list(stored.source.exclude),
         status=_status(stored),
@@ -69,6 +96,31 @@ def repository(stored: Repository) -> repositories.RepositoryShape:
             by_reason=dict(coverage.by_reason),
             by_language=dict(coverage.by_language),
         ),
+    )
+
+
+def _source(source: RepositorySource) -> repositories.SourceShape:
+    return repositories.SourceShape(
+        kind=source.kind,
+        path=source.path or None,
+        url=source.url,
+        refs=list(source.refs),
+        credential=source.credential,
+        submodules=source.submodules,
+        poll_seconds=source.poll_seconds,
+    )
+
+
+def _ref(ref: Ref, stored: Repository) -> repositories.RefShape:
+    return repositories.RefShape(
+        name=ref.short_name,
+        kind=ref.kind,
+        is_default=ref.is_default,
+        generation=ref.generation,
+        revision=ref.revision,
+        known_revision=ref.known_revision,
+        stale=ref.generation is not None and ((ref.known_revision or ref.revision) != ref.revision or stored.reconfigured),
+        indexed_at=ref.indexed_at,
     )
 
 
@@ -127,6 +179,7 @@ def _result(result: SearchResult, kind: str) -> shapes.ResultShape:
         snippet=result.snippet,
         snippet_start_line=result.snippet_start_line,
         snippet_truncated=result.snippet_truncated,
+        permalink=result.permalink,
         highlights=[shapes.HighlightShape(line=mark.line, start=mark.start, end=mark.end) for mark in result.highlights],
         score=result.score,
         score_kind=kind,

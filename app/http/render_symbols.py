@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from app.domain.code import EdgeClass
+from app.domain.position import PositionAnswer
 from app.domain.query import Scope, Snapshot
 from app.domain.ranking import Notice
 from app.domain.symbols import (
@@ -23,6 +24,7 @@ from app.domain.symbols import (
     UsesPage,
 )
 from app.http import render
+from app.http.schemas import definition as definitions
 from app.http.schemas import impact as impacts
 from app.http.schemas import search_answer as shapes
 from app.http.schemas import symbol as symbols
@@ -66,6 +68,29 @@ def callees(found: UsesPage[Relative]) -> symbols.CalleesShape:
     ]
     relatives = [_relative(relative) for relative in found.part.items]
     return symbols.CalleesShape(callees=relatives, unresolved=unresolved, **_uses_fields(found))
+
+
+def definition(found: PositionAnswer) -> definitions.DefinitionAnswerShape:
+    name = found.name
+    sites = [
+        definitions.DefinitionSiteShape(
+            path=site.path,
+            line=site.line,
+            column=site.column,
+            name=site.name,
+            kind=site.kind,
+            edge_class=site.edge_class,
+            symbol=brief(known) if (known := found.symbols.get(site.symbol_id or 0)) is not None else None,
+        )
+        for site in (name.definitions if name is not None else ())
+    ]
+    return definitions.DefinitionAnswerShape(
+        path=found.path,
+        name=None if name is None else definitions.NameShape(name=name.name, line=name.line, column=name.column),
+        definitions=sites,
+        occurrences=[definitions.OccurrenceShape(line=line, column=column) for line, column in (name.occurrences if name else ())],
+        **_fresh([found.snapshot], found.warnings, found.took_ms),
+    )
 
 
 def impact(found: ImpactAnswer) -> impacts.ImpactShape:

@@ -18,7 +18,7 @@ from app.config import Settings
 from app.domain.errors import ConfigurationError
 from app.http.app import create_app
 from app.http.service import Service
-from app.http.source_paths import is_loopback
+from app.sources.address import is_loopback
 from app.worker_process import running_worker
 
 GRACE_SECONDS: Final = 4

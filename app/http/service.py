@@ -9,7 +9,10 @@ from typing import Annotated, Protocol
 from fastapi import Depends, Request
 
 from app.config import Settings
-from app.domain.query import SearchRequest
+from app.domain.files import FileRequest, SourceFile, WhyNot
+from app.domain.index import CoveragePage, CoverageRequest
+from app.domain.position import PositionAnswer, PositionRequest
+from app.domain.query import Scope, SearchRequest
 from app.domain.ranking import Routing, SearchAnswer
 from app.domain.symbols import (
     ImpactAnswer,
@@ -23,17 +26,28 @@ from app.domain.symbols import (
     UsesRequest,
 )
 from app.http.admission import Admission
-from app.ports import HealthProbe, JobStore, RepositoryStore
+from app.ports import ArchiveStore, DeliveryStore, HealthProbe, History, JobStore, Remotes, RepositoryStore, ScopeStore
+from app.search.progress import SILENT, Progress
 
 
 class Search(Protocol):
     """The read path."""
 
-    async def search(self, request: SearchRequest) -> SearchAnswer: ...
+    async def search(self, request: SearchRequest, progress: Progress = SILENT) -> SearchAnswer: ...
+
+    async def scope(self, request: SearchRequest) -> Scope:
+        """The index that an answer would be read from."""
+        ...
 
     def classify(self, request: SearchRequest) -> Routing:
         """The route that ``search`` would take, without any I/O."""
         ...
+
+
+class CoverageReports(Protocol):
+    """Says why files are, or are not, searchable."""
+
+    async def read(self, request: CoverageRequest) -> CoveragePage: ...
 
 
 class SymbolLookup(Protocol):
@@ -50,12 +64,30 @@ class SymbolLookup(Protocol):
     async def callees(self, request: UsesRequest) -> UsesPage[Relative]: ...
 
 
+class SourceFiles(Protocol):
+    """Files as they are indexed."""
+
+    async def read(self, request: FileRequest) -> SourceFile: ...
+
+
+class WhyNotAnswers(Protocol):
+    """Why a search does not show a file."""
+
+    async def explain(self, request: SearchRequest, repository: str, path: str) -> WhyNot: ...
+
+
 class ImpactAnalysis(Protocol):
     """What a change reaches."""
 
     async def of_symbol(self, request: ImpactRequest) -> ImpactAnswer: ...
 
     async def of_diff(self, request: ImpactRequest) -> ImpactAnswer: ...
+
+
+class Positions(Protocol):
+    """What stands at a place of a file."""
+
+    async def definition(self, request: PositionRequest) -> PositionAnswer: ...
 
 
 class Service(Protocol):
@@ -68,6 +100,21 @@ class Service(Protocol):
     def repositories(self) -> RepositoryStore: ...
 
     @property
+    def remotes(self) -> Remotes: ...
+
+    @property
+    def history(self) -> History: ...
+
+    @property
+    def coverage(self) -> CoverageReports: ...
+
+    @property
+    def archives(self) -> ArchiveStore: ...
+
+    @property
+    def deliveries(self) -> DeliveryStore: ...
+
+    @property
     def jobs(self) -> JobStore: ...
 
     @property
@@ -75,6 +122,18 @@ class Service(Protocol):
 
     @property
     def impact(self) -> ImpactAnalysis: ...
+
+    @property
+    def source(self) -> SourceFiles: ...
+
+    @property
+    def why_not(self) -> WhyNotAnswers: ...
+
+    @property
+    def scopes(self) -> ScopeStore: ...
+
+    @property
+    def positions(self) -> Positions: ...
 
     @property
     def health(self) -> HealthProbe: ...

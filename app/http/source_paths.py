@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from pathlib import Path
 
 from app.config import Settings
 from app.domain.errors import InvalidRequest
+from app.sources.address import is_loopback
 
 _FIELD = "source.path"
 
@@ -41,11 +41,3 @@ def _allowed(resolved: Path, settings: Settings) -> bool:
     if settings.allowed_roots:
         return any(resolved.is_relative_to(root.resolve()) for root in settings.allowed_roots)
     return is_loopback(settings.host)
-
-
-def is_loopback(host: str) -> bool:
-    """True for an address that other machines cannot reach."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

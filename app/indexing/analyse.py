@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +73,11 @@ def glance(file: SourceFile, known: frozenset[bytes], settings: IndexSettings) -
     return None if isinstance(content, _Content) else content
 
 
+def content_digest(sha256: bytes, attributes: Mapping[str, bool]) -> bytes:
+    """What tells versions of a file apart: the SHA-256 of its bytes, and with it what ``.gitattributes`` says, which decides its class."""
+    return hashlib.sha256(sha256 + repr(sorted(attributes.items())).encode()).digest() if attributes else sha256
+
+
 class _Content(NamedTuple):
     data: bytes
     sha256: bytes
@@ -83,7 +88,7 @@ def _content(file: SourceFile, known: frozenset[bytes], max_bytes: int) -> _Cont
     data = _read(file.absolute, max_bytes)
     if isinstance(data, SkipReason):
         return SkippedFile(file.path, data)
-    digest = hashlib.sha256(data).digest()
+    digest = content_digest(hashlib.sha256(data).digest(), file.attributes)
     if digest in known:
         return Unchanged(file.path, digest)
     reason = unsearchable(data)
@@ -98,7 +103,7 @@ def _analyse_text(
     minified = is_minified(file.path, text)
     spec = language_of(file.path, text[:HEAD])
     reason = failed or _text_only_reason(spec, minified, len(data), settings)
-    extraction = extract(spec, text) if spec and reason is None else Extraction()
+    extraction = extract(spec, text) if spec and reason is None else Extraction(imports=manifest_imports(file.path, text))
     outcome = Outcome.INDEXED if reason is None else Outcome.TEXT_ONLY
     if extraction.error_ratio > MOSTLY_ERRORS:
         reason = SkipReason.PARSE_ERROR

@@ -105,7 +105,8 @@ def _call(
     words = _WORD.findall(written.partition("(")[0])
     if not words:
         return
-    if words[-1] in own or (named and (words[0] in known or words[0] in bound)):
+    is_passed_on = words[0] in bound and (named or len(words) == 1)
+    if words[-1] in own or is_passed_on or (named and words[0] in known):
         yield _Candidate(call.start_byte, BindingKind.CALL, "", written, call)
 
 
@@ -146,6 +147,7 @@ def _used(
     candidates: Sequence[_Candidate], known: Set[str], leads: Set[str], references: Sequence[Reference], definitions: Definitions
 ) -> list[_Candidate]:
     """Candidates whose value leads somewhere; variables of functions only if they are used: the last is looked at first."""
+    iterates = any(symbol.name == "__iter__" for symbol in definitions.symbols)
     used = {_first_word(reference.receiver or reference.name) for reference in references if reference.receiver is not None}
     kept: list[_Candidate] = []
     for item in reversed(candidates):
@@ -153,7 +155,8 @@ def _used(
             continue
         owner = None if item.owner is None else definitions.symbols[item.owner]
         if owner is not None and owner.kind.is_callable:
-            if item.target.isidentifier() and item.target not in used:
+            is_loop = iterates and item.kind is BindingKind.ITEM
+            if item.target.isidentifier() and item.target not in used and not is_loop:
                 continue
             if item.kind is BindingKind.RETURN and "->" in owner.signature:
                 continue

@@ -51,7 +51,7 @@ def discover(root: Path, include: Sequence[str], exclude: Sequence[str], max_fil
     else:
         walked = sorted(walk(str(root)))
         state, found = _folder_revision(root, walked), _folder_entries(walked)
-    chosen = _Globs(include, exclude)
+    chosen = PathGlobs(include, exclude)
     selected = {path: reason for path, reason in sorted(found.items()) if chosen.select(path)}
     attributes = tree.attributes(list(selected)) if tree else {}
 
@@ -63,7 +63,7 @@ def discover(root: Path, include: Sequence[str], exclude: Sequence[str], max_fil
         verdict = reason or inspector.inspect(path)
         if verdict is None:
             continue
-        name = _shown(path, names)
+        name = shown_path(path, names)
         names.add(name)
         if isinstance(verdict, SkipReason):
             skipped.append(SkippedFile(name, verdict))
@@ -83,12 +83,15 @@ def revision(root: Path) -> str:
     return tree.revision() if tree else _folder_revision(root, sorted(walk(str(root))))
 
 
-class _Globs:
+class PathGlobs:
+    """What a repository's include and exclude globs select."""
+
     def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
         self._include = GitIgnoreSpec.from_lines(include) if include else None
         self._exclude = GitIgnoreSpec.from_lines(exclude) if exclude else None
 
     def select(self, path: bytes) -> bool:
+        """Whether a path, relative to the root, is to be indexed."""
         name = path.decode("utf-8", "backslashreplace")
         included = self._include is None or self._include.match_file(name)
         return included and not (self._exclude and self._exclude.match_file(name))
@@ -183,7 +186,7 @@ def _stamp(path: str) -> bytes:
     return b"%d %d" % (status.st_size, status.st_mtime_ns)
 
 
-def _shown(path: bytes, taken: Collection[str]) -> str:
+def shown_path(path: bytes, taken: Collection[str]) -> str:
     """The path as UTF-8 text, with ``\\xNN`` for other bytes; unlike any that is taken, and short enough to be stored."""
     name = path.decode("utf-8", "backslashreplace")
     if len(path) > LONGEST_PATH:

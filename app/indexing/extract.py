@@ -28,7 +28,11 @@ def extract(spec: LanguageSpec, source: str) -> Extraction:
     if spec.grammar is None:
         return Extraction()
     text = SourceText(source)
-    root = spec.parser.parse(parser_view(text.data, spec.blanked)).root_node
+    return extract_from(spec, text, spec.parser.parse(parser_view(text.data, spec.blanked)).root_node)
+
+
+def extract_from(spec: LanguageSpec, text: SourceText, root: Node) -> Extraction:
+    """``extract`` for a text whose syntax tree is there already."""
     cursor = QueryCursor(spec.compiled.query, match_limit=MATCH_LIMIT)
     matches = PatternMatches(spec.compiled.roles, cursor.matches(root))
     imports = find_imports(spec.rules, text, matches)

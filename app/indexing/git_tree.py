@@ -90,6 +90,10 @@ class GitTree:
         result = self._call("merge-base", first, second)
         return result.stdout.split()[0].decode() if result.returncode == 0 else first
 
+    def is_ancestor(self, first: str, second: str) -> bool:
+        """Whether the second comes from the first; false too when either is not here."""
+        return self._status("merge-base", "--is-ancestor", first, second) == 0
+
     def diff(self, base: str, head: str) -> bytes:
         """The unified diff below ``root`` between two commits, given by their ids, with renames found."""
         plain = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all")

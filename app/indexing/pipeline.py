@@ -8,24 +8,22 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import Final
 
-from app.config import IndexSettings
 from app.domain.analysis import FileAnalysis, SkippedFile, SourceFile
 from app.domain.code import Outcome
-from app.domain.index import Coverage, RepositorySource, SkipReason
-from app.indexing.analyse import glance
-from app.indexing.discover import Discovery, discover
+from app.domain.index import Coverage, SkipReason
+from app.indexing.discover import Discovery
 from app.indexing.edges import rank_symbols, resolve_edges
 from app.indexing.indexed_definitions import DefinitionMemory, FreshFacts
 from app.indexing.parse import ParsePool, Unchanged
 from app.indexing.postings import PostingsBuilder
+from app.indexing.source_tree import SourceTree
 from app.storage.maintenance import content_loaded, graph_loaded
 from app.storage.writer import IndexWriter, SegmentWriter, StoredVersion
 
@@ -56,34 +54,32 @@ class IndexRun:
 
 
 async def index_tree(
-    source: RepositorySource,
+    source: SourceTree,
     writer: IndexWriter,
     pool: ParsePool,
-    settings: IndexSettings,
     report: Report,
     memory: DefinitionMemory | None = None,
 ) -> IndexRun:
-    """Index the tree at ``source`` as the next generation and publish it. With a ``memory``, the next run has less to read.
+    """Index ``source`` as the next generation and publish it. With a ``memory``, the next run has less to read.
 
-    Raises what ``discover`` raises when the tree cannot be read; a file that cannot be read or parsed never stops the run.
+    Raises what its ``discover`` raises when it cannot be read; a file that cannot be read or parsed never stops the run.
     """
     with _no_collection():
-        return await _index_tree(source, writer, pool, settings, report, memory or DefinitionMemory())
+        return await _index_tree(source, writer, pool, report, memory or DefinitionMemory())
 
 
-async def _index_tree(
-    source: RepositorySource, writer: IndexWriter, pool: ParsePool, settings: IndexSettings, report: Report, memory: DefinitionMemory
-) -> IndexRun:
+async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, report: Report, memory: DefinitionMemory) -> IndexRun:
     clock = _Clock()
     await report("discover", 0, None)
-    found = await asyncio.to_thread(discover, Path(source.path), source.include, source.exclude, settings.max_file_bytes)
+    found = await asyncio.to_thread(source.discover)
     run = IndexRun(found.revision, seconds=clock.seconds)
     await writer.begin()
     stored = await writer.stored_versions()
     clock.lap("discover")
 
     tree = _Tree(skipped={item.path: item.reason for item in found.skipped})
-    await _store_content(found, stored, writer, pool, settings, tree, report)
+    await _store_content(source, found, stored, writer, pool, tree, report)
+    await source.finish()
     run.analysed, run.unchanged = tree.analysed, tree.unchanged
     run.handled, run.parse_failures = tree.handled, tree.parse_failures
     clock.lap("analyse")
@@ -130,41 +126,35 @@ class _Tree:
 
 
 async def _store_content(
+    source: SourceTree,
     found: Discovery,
     stored: Mapping[str, Sequence[StoredVersion]],
     writer: IndexWriter,
     pool: ParsePool,
-    settings: IndexSettings,
     tree: _Tree,
     report: Report,
 ) -> None:
     """Analyse what is new and write it, segment by segment."""
     known = {path: frozenset(version.sha256 for version in versions) for path, versions in stored.items()}
-    changed = found.files
-    if known:
-        changed, others = await asyncio.to_thread(_sort_out, found.files, known, settings)
-        for result in others:
-            _note(result, stored, tree)
-    results = pool.analyse_all(changed, known)
+    settled = await source.sort_out(found.files, known)
+    for result in settled.settled:
+        _note(result, stored, tree)
     total = len(found.files)
     exhausted = False
-    while not exhausted:
-        exhausted = await _store_segment(results, stored, writer, tree, total, report)
+    async with aclosing(_analyse(source, settled.changed, known, pool)) as results:
+        while not exhausted:
+            exhausted = await _store_segment(results, stored, writer, tree, total, report)
 
 
-def _sort_out(
-    files: Sequence[SourceFile], known: Mapping[str, frozenset[bytes]], settings: IndexSettings
-) -> tuple[tuple[SourceFile, ...], list[Unchanged | SkippedFile]]:
-    """The files to analyse, and the results for all others, without waking the parser processes for them."""
-    changed: list[SourceFile] = []
-    others: list[Unchanged | SkippedFile] = []
-    for file in files:
-        result = glance(file, known.get(file.path, frozenset()), settings)
-        if result is None:
-            changed.append(file)
-        else:
-            others.append(result)
-    return tuple(changed), others
+async def _analyse(
+    source: SourceTree, changed: Sequence[SourceFile], known: Mapping[str, frozenset[bytes]], pool: ParsePool
+) -> AsyncGenerator[FileAnalysis | SkippedFile | Unchanged, None]:
+    async with aclosing(source.windows(changed)) as windows:
+        async for window in windows:
+            for settled in window.settled:
+                yield settled
+            async for result in pool.analyse_all(window.changed, known):
+                yield result
 
 
 async def _store_segment(

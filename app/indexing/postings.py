@@ -1,8 +1,7 @@
 """Fielded BM25 postings: term counts of a file, and the saturated weights of a segment.
 
-BM25F (Robertson, Zaragoza, "The Probabilistic Relevance Framework", 2009) as measured in 7-ranking.md. The weight
-``2.2 · tf' / (1.2 + tf')`` of each (term, chunk) is stored ×1,000 as a small integer; idf is multiplied in at query time, so that a
-query is one aggregate over arrays: one row per (repository, term, segment).
+BM25F as measured in 7-ranking.md: the weight of each (term, chunk) is stored saturated (``domain/bm25.py``), the inverse frequency is
+multiplied in when a question is asked.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.analysis import Postings, TermCounts
+from app.domain.bm25 import codes_of
 from app.domain.code import Chunk, Symbol
 from app.domain.words import path_text, token_terms, tokens
 
 FIELDS: Final = ("body", "symbols", "path", "enclosing")
 FIELD_WEIGHTS: Final = np.array([1.0, 4.0, 4.0, 2.0], np.float32)
 LENGTH_NORMALISATION: Final = np.array([0.75, 0.5, 0.5, 0.5], np.float32)
-SATURATION: Final = 1.2
-WEIGHT_SCALE: Final = 1_000
 _LARGEST_COUNT: Final = 65_535
 _MOST_TOKENS: Final = 200_000
 
@@ -174,31 +172,31 @@ class PostingsBuilder:
         order = np.argsort(term << 32 | chunk)
         term, file = term[order], _joined(self._files, np.int32)[order]
         ends = np.append(np.flatnonzero(_changes(term)), len(term))[1:]
-        weights = saturated_weights(
-            _joined(self._frequencies, np.uint16, len(FIELDS)),
-            _joined(self._lengths, np.uint32, len(FIELDS)),
-            _joined(self._length_rows, np.uint32),
-            np.array(average_lengths, np.float32),
+        codes = codes_of(
+            normalised_frequencies(
+                _joined(self._frequencies, np.uint16, len(FIELDS)),
+                _joined(self._lengths, np.uint32, len(FIELDS)),
+                _joined(self._length_rows, np.uint32),
+                np.array(average_lengths, np.float32),
+            )
         )
         # A file's chunk ids are consecutive, so that the files of a term are runs.
         runs = np.cumsum(_changes(term) | _changes(file))
         files = np.diff(runs[ends - 1], prepend=0)
-        return Postings(tuple(names), files, ends, chunk[order], weights[order])
+        return Postings(tuple(names), files, ends, chunk[order], codes[order])
 
 
-def saturated_weights(
+def normalised_frequencies(
     frequencies: NDArray[np.uint16], lengths: NDArray[np.uint32], length_rows: NDArray[np.uint32], average_lengths: NDArray[np.float32]
-) -> NDArray[np.int16]:
-    """``1000 · 2.2 tf'/(1.2 + tf')`` with ``tf' = Σ w·tf / (1 − b + b·len/avg)`` over the fields, for each entry.
+) -> NDArray[np.float32]:
+    """``tf' = Σ w·tf / (1 − b + b·len/avg)`` over the fields, for each entry.
 
     ``frequencies`` (entries, 4); ``lengths`` (chunks, 4), of which ``length_rows`` (entries) names the one of each entry's chunk.
     """
     b = LENGTH_NORMALISATION
     factors = FIELD_WEIGHTS / (1.0 - b + b * lengths.astype(np.float32) / average_lengths)
-    combined = (factors[length_rows] * frequencies).sum(axis=1)
-    weights = (SATURATION + 1.0) * combined / (SATURATION + combined)
-    scaled: NDArray[np.int16] = np.maximum(np.round(weights * WEIGHT_SCALE), 1).astype(np.int16)
-    return scaled
+    combined: NDArray[np.float32] = (factors[length_rows] * frequencies).sum(axis=1)
+    return combined
 
 
 def _joined(parts: Sequence[NDArray[_Number]], dtype: type[_Number], *width: int) -> NDArray[_Number]:

@@ -77,7 +77,8 @@ def _uses(
         is_argument = "argument" in role.settings
         may_be_cut = qualified or bool(rules.name_trim)
         if role.kind == VALUE_CALL:
-            uses += _value_calls(text, [captures[capture][0] for captures in matched])
+            how = ReferenceKind.DECORATE if "decorator" in role.settings else ReferenceKind.CALL
+            uses += _value_calls(text, [captures[capture][0] for captures in matched], how)
             continue
         kind = ReferenceKind.READ if constant else ReferenceKind(role.kind)
         for captures in matched:
@@ -106,10 +107,12 @@ def _uses(
     return uses
 
 
-def _value_calls(text: SourceText, callees: list[Node]) -> list[Use]:
+def _value_calls(text: SourceText, callees: list[Node], how: ReferenceKind) -> list[Use]:
     """Calls of a call's result or of an item: they have no name, and what is called is the receiver."""
     return [
-        (node.end_byte, "", ReferenceKind.CALL, text.of(node)) for node in callees if node.end_byte - node.start_byte <= RECEIVER_LENGTH
+        (node.end_byte, "", how, one_line(text.of(node), RECEIVER_LENGTH))
+        for node in callees
+        if node.end_byte - node.start_byte <= RECEIVER_LENGTH
     ]
 
 

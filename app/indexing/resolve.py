@@ -102,10 +102,12 @@ class _FileResolver:
         key = (reference.enclosing, reference.receiver, name, reference.kind, line)
         if key not in self._meanings:
             scope = None if reference.enclosing is None else self._module.definitions[reference.enclosing]
-            if is_type and scope is not None and reference.kind is ReferenceKind.INHERIT and scope.is_type:
-                scope = scope.container
+            if scope is not None and (
+                reference.kind is ReferenceKind.DECORATE or (reference.kind is ReferenceKind.INHERIT and scope.is_type)
+            ):
+                scope = scope.container  # bases and decorators are looked for outside of what they belong to
             if name == "super" and reference.receiver is None:
-                above = self._names.word(Place(self._module, scope), name)
+                above = self._names.word(Place(self._module, scope), name) if self._module.family is not PYTHON else None
                 self._meanings[key] = self._constructors(above) if above is not None else None
             elif not name:
                 self._meanings[key] = self._names.flow.value(Place(self._module, scope, line), parse(reference.receiver or ""), 0)
@@ -125,7 +127,8 @@ class _FileResolver:
         if not receiver:
             return receiver is not None or reference.name in self._bound_names
         first = _first(receiver)
-        return reference.name in self._keys or first in self._module.bindings or first in self._module.packages
+        module = self._module
+        return reference.name in self._keys or first in module.bindings or first in module.packages or first in self._bound_names
 
     def _constructors(self, above: Meaning) -> Meaning | None:
         return self._names.member(above, self._module.family.constructor) if above.types else None
@@ -181,6 +184,11 @@ class _FileResolver:
         edge = self._edge(ordinal, reference, definition, meaning.certain)
         if edge is not None:
             edges.append(edge)
+        if reference.kind is ReferenceKind.DECORATE and not (definition.is_type or definition.is_callable):
+            held = names.object_of(definition, 0, meaning.line)
+            targets = [target for one in held.each for target in one.definitions if not one.opaque] if held is not None else ()
+            edges += (self._edge_of_kind(ordinal, reference, target, EdgeKind.DECORATES, certain=False) for target in targets)
+            return
         if reference.kind is not ReferenceKind.CALL:
             return
         if definition.is_type:
@@ -192,12 +200,15 @@ class _FileResolver:
             held = names.flow.decorated(definition, 0) if meaning.certain else None
         else:
             held = names.object_of(definition, 0, meaning.line)
+        edges += self._held_calls(ordinal, reference, definition, held)
+
+    def _held_calls(self, ordinal: int, reference: Reference, definition: Definition, held: Meaning | None) -> Iterator[ResolvedEdge]:
         for one in held.each if held is not None else ():
             if one.external:
-                edges.append(self._external(ordinal, reference, one))
+                yield self._external(ordinal, reference, one)
             for target in one.definitions if not one.opaque else ():
                 if target is not definition and not (target.is_type and one.instance):
-                    edges += self._uses_of_value(ordinal, reference, target)
+                    yield from self._uses_of_value(ordinal, reference, target)
 
     def _uses_of_value(self, ordinal: int, reference: Reference, target: Definition) -> Iterator[ResolvedEdge]:
         if target.is_type:

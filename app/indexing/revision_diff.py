@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from app.domain.errors import InvalidRequest, QueryNotServable
+from app.domain.index import SourceKind
 from app.indexing.git_tree import GitFailed, GitTree
 from app.ports import RepositoryStore, RevisionDiff
+from app.sources.git import Git, GitError
+from app.sources.mirrors import Mirrors
 
 MOST_BYTES: Final = 10_000_000
 
 
 class GitDiffs:
-    """The DiffSource of git work trees."""
+    """The DiffSource of git work trees, and of remotes as deep as they are fetched."""
 
-    def __init__(self, repositories: RepositoryStore) -> None:
+    def __init__(self, repositories: RepositoryStore, mirrors: Mirrors) -> None:
         self._repositories = repositories
+        self._mirrors = mirrors
 
     async def diff(self, repository: str, base: str, head: str) -> RevisionDiff:
         """See ports.DiffSource. The base is taken where ``head`` left it: what was changed there since is no part of the difference."""
         stored = await self._repositories.get(repository)
-        return await asyncio.to_thread(_diff, Path(stored.source.path), base, head)
+        if stored.source.kind is SourceKind.DIRECTORY:
+            return await asyncio.to_thread(_diff, Path(stored.source.path), base, head)
+        return await asyncio.to_thread(_mirror_diff, self._mirrors.git(stored), base, head)
 
 
 def _diff(root: Path, base: str, head: str) -> RevisionDiff:
@@ -37,9 +44,36 @@ def _diff(root: Path, base: str, head: str) -> RevisionDiff:
         text = tree.diff(old, new)
     except GitFailed as error:
         raise QueryNotServable(f"git cannot compare the commits: {error}", field="base") from None
+    return _bounded(text, old, new)
+
+
+def _bounded(text: bytes, old: str, new: str) -> RevisionDiff:
     if len(text) > MOST_BYTES:
         raise QueryNotServable(f"the difference is larger than {MOST_BYTES:,} bytes", field="head")
     return RevisionDiff(text.decode("utf-8", "replace"), old, new)
+
+
+def _mirror_diff(git: Git, base: str, head: str) -> RevisionDiff:
+    """Only what was fetched can be compared: refs that are followed, and their history as deep as it is kept."""
+    new, given = _fetched_commit(git, head, "head"), _fetched_commit(git, base, "base")
+    try:
+        old = git.run("merge-base", given, new).split()[0].decode()
+    except GitError:
+        raise QueryNotServable(
+            "the history that is kept of this remote does not reach to where the commits parted; send a diff instead", field="base"
+        ) from None
+    plain = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all")
+    try:
+        return _bounded(git.run("diff", "--find-renames", "--unified=3", *plain, old, new), old, new)
+    except GitError as error:
+        raise QueryNotServable(f"git cannot compare the commits: {error}", field="base") from None
+
+
+def _fetched_commit(git: Git, name: str, field: str) -> str:
+    for form in (name, f"refs/heads/{name}", f"refs/tags/{name}"):
+        with suppress(GitError):
+            return git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{form}^{{commit}}").strip().decode()
+    raise InvalidRequest(f"there is no commit {name!r} among those that were fetched", field=field)
 
 
 def _commit(tree: GitTree, name: str, field: str) -> str:

@@ -1,6 +1,7 @@
 """Reads the language folders, compiles their queries and tells the language of a file.
 
-A folder holds ``language.toml`` (names, extensions, rules), ``tags.scm`` (definitions and references) and ``imports.scm``.
+A folder holds ``language.toml`` (names, extensions, rules), ``tags.scm`` (definitions and references), ``imports.scm``, and for a
+language whose variables can be asked for by their place, ``locals.scm`` (scopes and what they bind).
 A folder without ``grammar`` is a base that others inherit from. Only grammars named here are ever loaded: the pack holds
 some that never return. ``docs/languages.md`` describes the format.
 """
@@ -23,6 +24,7 @@ from app.domain.errors import ConfigurationError
 
 FOLDER: Final = Path(__file__).parent
 QUERY_FILES: Final = ("tags.scm", "imports.scm")
+SCOPE_FILES: Final = ("locals.scm",)
 PARSED: Final = (
     *("python", "javascript", "typescript", "tsx", "go", "java", "rust", "c", "cpp", "csharp", "ruby", "php"),
     *("kotlin", "swift", "scala", "lua", "bash", "haskell", "elixir", "zig"),
@@ -112,6 +114,7 @@ class LanguageSpec:
     contested: Mapping[str, str] | None = None
     rules: ExtractionRules = ExtractionRules()
     query_source: str = ""
+    locals_source: str = ""
 
     @cached_property
     def compiled(self) -> CompiledQuery:
@@ -123,6 +126,16 @@ class LanguageSpec:
         except (QueryError, LookupError) as error:
             raise ConfigurationError(f"language {self.name}: {error}") from None
         return CompiledQuery(query, tuple(_roles(self.name, query, self.query_source)))
+
+    @cached_property
+    def locals_query(self) -> Query | None:
+        """The scopes of the language and what they bind; None where nothing is known of them. Raises as ``compiled`` does."""
+        if self.grammar is None or not self.locals_source:
+            return None
+        try:
+            return Query(get_language(cast(Any, self.grammar)), self.locals_source)
+        except QueryError as error:
+            raise ConfigurationError(f"language {self.name}, locals.scm: {error}") from None
 
     @cached_property
     def blanked(self) -> tuple[re.Pattern[bytes], ...]:
@@ -184,7 +197,7 @@ def validate() -> None:
     """Compile every query; raises ConfigurationError for anything that a start should not survive."""
     for spec in registry().languages.values():
         if spec.grammar is not None:
-            _ = spec.compiled, spec.blanked
+            _ = spec.compiled, spec.locals_query, spec.blanked
 
 
 def language(name: str) -> LanguageSpec:
@@ -206,9 +219,13 @@ def _parsed_language(name: str) -> LanguageSpec:
     rules: dict[str, Any] = {}
     for ancestor in reversed(chain):
         rules |= _read_table(FOLDER / ancestor / "language.toml").get("rules", {})
-    sources = [FOLDER / ancestor / file for ancestor in chain for file in QUERY_FILES]
-    source = "\n".join(path.read_text(encoding="utf-8") for path in sources if path.exists())
-    return _spec(name, {key: value for key, value in table.items() if key not in ("rules", "inherits")}, rules, source)
+    known = {key: value for key, value in table.items() if key not in ("rules", "inherits")}
+    return _spec(name, known, rules, _queries(chain, QUERY_FILES), _queries(chain, SCOPE_FILES))
+
+
+def _queries(chain: list[str], files: tuple[str, ...]) -> str:
+    paths = [FOLDER / ancestor / file for ancestor in chain for file in files]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
 
 
 def _lineage(name: str) -> Iterator[str]:
@@ -223,9 +240,9 @@ def _text_languages() -> Iterator[LanguageSpec]:
         yield _spec(name, table, {}, "")
 
 
-def _spec(name: str, table: Mapping[str, Any], rules: Mapping[str, Any], source: str) -> LanguageSpec:
+def _spec(name: str, table: Mapping[str, Any], rules: Mapping[str, Any], source: str, scopes: str = "") -> LanguageSpec:
     try:
-        return LanguageSpec(name=name, rules=ExtractionRules(**_frozen(rules)), query_source=source, **_frozen(table))
+        return LanguageSpec(name=name, rules=ExtractionRules(**_frozen(rules)), query_source=source, locals_source=scopes, **_frozen(table))
     except TypeError as error:
         raise ConfigurationError(f"language {name}: {error}") from None
 

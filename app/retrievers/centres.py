@@ -7,7 +7,8 @@ changes, so its centre is kept in memory once all its chunks have their vectors.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -38,6 +39,17 @@ CHUNK_BITS: Final = f"""
 FileId = tuple[int, int]  # repository id, file id
 
 
+@dataclass(frozen=True, slots=True)
+class FileBits:
+    """The vectors of a file's chunks, shape (n, bits / 8); ``complete``: every chunk has one."""
+
+    packed: NDArray[np.uint8]
+    complete: bool
+
+
+ReadBits = Callable[[Sequence[FileId]], Awaitable[Mapping[FileId, FileBits]]]
+
+
 class FileCentres:
     """Compares questions with whole files."""
 
@@ -45,30 +57,18 @@ class FileCentres:
         self._known: OrderedDict[tuple[int, FileId], bytes] = OrderedDict()
 
     async def cosines(
-        self, connection: Connection, vectors: VectorSet, files: Sequence[FileId], vector: NDArray[np.float32]
+        self, vectors: VectorSet, files: Sequence[FileId], vector: NDArray[np.float32], read: ReadBits
     ) -> Mapping[FileId, float]:
-        """File → cosine of its centre and ``vector``; files without any embedded chunk are left out."""
+        """File → cosine of its centre and ``vector``; files without any embedded chunk are left out. ``read`` is asked for unknown ones."""
         centres = {file: self._known[vectors.id, file] for file in files if (vectors.id, file) in self._known}
         missing = [file for file in files if file not in centres]
-        if missing:
-            centres |= await self._read(connection, vectors, missing)
+        for file, chunks in (await read(missing)).items() if missing else ():
+            centres[file] = majority(chunks.packed)
+            if chunks.complete:
+                self._keep(vectors, file, centres[file])
         if not centres:
             return {}
         return dict(zip(centres, asymmetric_scores(vector, stacked(list(centres.values()))).tolist(), strict=True))
-
-    async def _read(self, connection: Connection, vectors: VectorSet, files: Sequence[FileId]) -> dict[FileId, bytes]:
-        rows = await connection.fetch(CHUNK_BITS, [file[0] for file in files], [file[1] for file in files], vectors.id)
-        chunks: dict[FileId, list[bytes | None]] = defaultdict(list)
-        for row in rows:
-            chunks[row["repository_id"], row["file_id"]].append(None if row["bits"] is None else row["bits"].bytes)
-        found = {}
-        for file, bits in chunks.items():
-            embedded = [item for item in bits if item is not None]
-            if embedded:
-                found[file] = majority(embedded)
-                if len(embedded) == len(bits):
-                    self._keep(vectors, file, found[file])
-        return found
 
     def _keep(self, vectors: VectorSet, file: FileId, centre: bytes) -> None:
         self._known[vectors.id, file] = centre
@@ -76,7 +76,21 @@ class FileCentres:
             self._known.popitem(last=False)
 
 
-def majority(packed: Sequence[bytes]) -> bytes:
-    """The bits that at least half of these bit vectors have, packed as they are."""
-    bits = np.unpackbits(stacked(packed), axis=1)
+async def read_bits(connection: Connection, vectors: VectorSet, files: Sequence[FileId]) -> Mapping[FileId, FileBits]:
+    """The bits of the files' chunks from the database."""
+    rows = await connection.fetch(CHUNK_BITS, [file[0] for file in files], [file[1] for file in files], vectors.id)
+    chunks: dict[FileId, list[bytes | None]] = defaultdict(list)
+    for row in rows:
+        chunks[row["repository_id"], row["file_id"]].append(None if row["bits"] is None else row["bits"].bytes)
+    found = {}
+    for file, bits in chunks.items():
+        embedded = [item for item in bits if item is not None]
+        if embedded:
+            found[file] = FileBits(stacked(embedded), len(embedded) == len(bits))
+    return found
+
+
+def majority(packed: NDArray[np.uint8]) -> bytes:
+    """The bits that at least half of these bit vectors, shape (n, bits / 8), have; packed as they are."""
+    bits = np.unpackbits(packed, axis=1)
     return np.packbits(2 * bits.sum(axis=0, dtype=np.int64) >= len(packed)).tobytes()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.domain.code import PathClass
 from app.domain.ranking import ChunkHit, FileHit, FileKey
@@ -16,8 +16,7 @@ from app.domain.ranking import ChunkHit, FileHit, FileKey
 BEST_CHUNKS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class FoundChunk:
+class FoundChunk(NamedTuple):
     """One chunk found by SQL, with what its file is."""
 
     key: FileKey

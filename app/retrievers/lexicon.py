@@ -5,22 +5,16 @@ Rarity is kept in memory per published generation: names repeat the same few tho
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from app.domain.bm25 import inverse_frequency
 from app.domain.query import Scope, Snapshot
 from app.domain.words import abbreviations_of, word_match
+from app.retrievers.word_index import NO_FILES, count_files
 from app.storage.engine import Connection
-
-RARITY: Final = """
-    SELECT p.repository_id, p.term, sum(p.files)::int AS files
-    FROM posting p WHERE p.repository_id = ANY($1::int[]) AND p.term = ANY($2::text[]) GROUP BY 1, 2
-"""
-
-SIZES: Final = "SELECT repository_id, sum(files)::int AS files FROM segment WHERE repository_id = ANY($1::int[]) GROUP BY 1"
 
 # A prefix is the range [low, high) in byte order, which the "C" collation of the column makes an index scan.
 NAME_WORDS: Final = """
@@ -50,10 +44,9 @@ class NameMatch:
 
 @dataclass(slots=True)
 class _Statistics:
-    """What is known of one generation: files in all, and files per word as far as they were asked for."""
+    """What is known of one generation: the rarity of the words that were asked for."""
 
-    total: int = 0
-    files: dict[str, int] = field(default_factory=dict)
+    rarity: dict[str, float] = field(default_factory=dict)
 
 
 class Lexicon:
@@ -63,24 +56,16 @@ class Lexicon:
         self._generations: OrderedDict[tuple[int, int, int], _Statistics] = OrderedDict()
 
     async def rarity(self, connection: Connection, scope: Scope, words: Iterable[str]) -> Mapping[int, Mapping[str, float]]:
-        """repository id → word → idf over file bodies, ``ln(1 + (N - df + .5) / (df + .5))``; a word that no file has is the rarest."""
+        """repository id → word → ``inverse_frequency`` over files, of these words at least; a word that no file has is the rarest."""
         wanted = set(words)
-        known = {snapshot.repository_id: self._generation(snapshot) for snapshot in scope.snapshots}
-        await self._read_sizes(connection, {key: statistics for key, statistics in known.items() if not statistics.total})
-        lacking = {key: wanted - statistics.files.keys() for key, statistics in known.items()}
-        missing = set[str]().union(*lacking.values())
+        known = {snapshot.repository_id: self._generation(snapshot).rarity for snapshot in scope.snapshots}
+        missing = set[str]().union(*(wanted - rarity.keys() for rarity in known.values()))
         if missing:
-            rows = await connection.fetch(RARITY, [key for key, words in lacking.items() if words], list(missing))
-            for key, words_of in lacking.items():
-                known[key].files.update(dict.fromkeys(words_of, 0))
-            for row in rows:
-                known[row["repository_id"]].files[row["term"]] = row["files"]
-        return {key: {word: idf(statistics.total, statistics.files[word]) for word in wanted} for key, statistics in known.items()}
-
-    async def _read_sizes(self, connection: Connection, unknown: Mapping[int, _Statistics]) -> None:
-        if unknown:
-            for row in await connection.fetch(SIZES, list(unknown)):
-                unknown[row["repository_id"]].total = row["files"]
+            counted = await count_files(connection, list(known), missing)
+            for key, rarity in known.items():
+                found = counted.get(key, NO_FILES)
+                rarity.update((word, inverse_frequency(found.total, found.files.get(word, 0))) for word in missing - rarity.keys())
+        return known
 
     def _generation(self, snapshot: Snapshot) -> _Statistics:
         key = (snapshot.repository_id, snapshot.branch_id, snapshot.generation)
@@ -90,12 +75,6 @@ class Lexicon:
                 self._generations.popitem(last=False)
         self._generations.move_to_end(key)
         return self._generations[key]
-
-
-def idf(total: int, having: int) -> float:
-    """Inverse frequency as BM25 has it; ``having`` is clamped to ``total``, which may be read a moment earlier."""
-    having = min(having, total)
-    return math.log(1 + (total - having + 0.5) / (having + 0.5))
 
 
 async def name_matches(connection: Connection, scope: Scope, query_words: Iterable[str]) -> list[NameMatch]:

@@ -13,6 +13,7 @@ from typing import Final
 import asyncpg
 
 from app.domain.errors import QueryNotServable
+from app.domain.expression import EVERYTHING
 from app.domain.query import Modality, Position, RetrievalQuery
 from app.domain.ranking import RankedList
 from app.retrievers.blocks import block_matches
@@ -43,7 +44,7 @@ async def find_exact(connection: Connection, query: RetrievalQuery, unindexed_ch
     if query.after is not None:
         return await _listed(connection, query, wanted(query, any_case=query.after.any_case), query.after, clock)
     found = await _found(connection, query, wanted(query, any_case=query.filters.case is False), unindexed_chunks, clock)
-    if query.filters.case is not None or found.files or not found.complete:
+    if query.expression is not None or query.filters.case is not None or found.files or not found.complete:
         return found
     other = await _found(connection, query, wanted(query, any_case=True), unindexed_chunks, clock)
     return replace(other, warnings=(*other.warnings, "other_case")) if other.files else found
@@ -54,7 +55,7 @@ async def _found(connection: Connection, query: RetrievalQuery, target: Wanted, 
     if not is_indexed(target.condition):
         if not await is_bounded(connection, query, unindexed_chunks):
             return await _definitions_alone(connection, query, target, unindexed_chunks, clock)
-        warnings.append("unindexed_scan")
+        warnings += [] if query.expression == EVERYTHING else ["unindexed_scan"]
     matches = await _matches(connection, query, target, clock)
     if matches.overflow and query.every_match and not target.is_block:
         listed = await _listed(connection, query, target, Position(0, "", any_case=target.any_case), clock)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -72,7 +72,7 @@ def _hit(match: Match, target: Wanted, score: float, defined: Collection[int]) -
         lines = [line for line in match.lines if line in defined][:1]
     if not lines:
         return ChunkHit(match.chunk_id, score, _evidence(target.relation, score))
-    return ChunkHit(match.chunk_id, score, tuple(replace(_evidence(target.relation, score)[0], line=line) for line in lines))
+    return ChunkHit(match.chunk_id, score, tuple(_evidence(target.relation, score)[0]._replace(line=line) for line in lines))
 
 
 @lru_cache(maxsize=64)

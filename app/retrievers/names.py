@@ -9,47 +9,45 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from heapq import nsmallest
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 import asyncpg
 
 from app.domain.code import PathClass, SymbolKind
-from app.domain.query import QueryTerms, RetrievalQuery, Scope
+from app.domain.query import QueryTerms, RetrievalQuery
 from app.domain.ranking import FileKey
 from app.domain.words import bare, folded
 from app.retrievers.lexicon import Lexicon, NameMatch, name_matches
-from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, scope_arguments
+from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
 from app.storage.engine import Connection
+from app.storage.live_files import LiveFile, LiveFilesCache
 
-FILE_NAMES: Final = f"""{SCOPE}
-    SELECT c.repository_id, c.file_id, c.name_words, f.path, f.language, f.path_class
-    FROM scope s
-    JOIN file_version c ON c.repository_id = s.repository_id AND c.name_words && ${FIRST_FREE}::text[]
-    {LIVE}
-    LIMIT {{limit}}
-"""
+# Where filters may drop files the database looks which pass; otherwise memory knows which are shown. Read per repository, since an index
+# of words takes one key only. OFFSET 0: the planner expects few files and would read the symbols of them all.
+_ANY: Final = "unnest($1::int[]) AS s(repository_id)"
+_FIND: Final = "{scope} SELECT c.*{file} FROM {repositories} CROSS JOIN LATERAL ({found} OFFSET 0) c {live} LIMIT {limit}"
+_IN_FILE: Final = ", f.path, f.language, f.path_class"
 
-# OFFSET 0: the planner expects few files and would read the symbols of them all.
-DEFINITIONS: Final = f"""{SCOPE}
-    SELECT c.repository_id, c.file_id, c.chunk_id, c.name, c.qualified, c.kind, c.exported, c.words, c.name_line,
-           c.container IS NULL AS top, f.path, f.language, f.path_class
-    FROM scope s
-    CROSS JOIN LATERAL (
-        SELECT * FROM symbol c
-        WHERE c.repository_id = s.repository_id AND (c.lname = ANY(${FIRST_FREE}::text[]) OR c.words && ${FIRST_FREE + 1}::text[])
-        OFFSET 0
-    ) c
-    {LIVE} {SYMBOL_FILTER}
-    LIMIT {{limit}}
+_FILE_NAMES: Final = """
+    SELECT repository_id, file_id, name_words FROM file_version c
+    WHERE c.repository_id = s.repository_id AND c.name_words && ${0}::text[]
 """
+_SYMBOLS: Final = """
+    SELECT repository_id, file_id, chunk_id, name, lname, qualified, kind, exported, words, name_line, container IS NULL AS top
+    FROM symbol c WHERE c.repository_id = s.repository_id AND
+"""
+_NAMED: Final = _SYMBOLS + "c.lname = ANY(${0}::text[])"
+_SHARING: Final = _SYMBOLS + "c.words && ${1}::text[] AND NOT c.lname = ANY(${0}::text[])"
 
 FIRST_CHUNKS: Final = """
     SELECT DISTINCT ON (c.repository_id, c.file_id) c.repository_id, c.file_id, c.chunk_id
     FROM unnest($1::int[], $2::int[]) AS w(repository_id, file_id)
     JOIN chunk c ON c.repository_id = w.repository_id AND c.file_id = w.file_id
+    WHERE $3::text[] IS NULL OR NOT c.text ~ ANY($3)
     ORDER BY c.repository_id, c.file_id, c.start_line
 """
 
@@ -59,7 +57,8 @@ FILE_STEM, QUESTION_IN_PATH = 0.5, 0.2
 
 MOST_FILES: Final = 5_000
 MOST_DEFINITIONS: Final = 5_000
-DEFINITIONS_SCORED: Final = 800
+DEFINITIONS_SCORED: Final = 400
+DEFINITIONS_KEPT: Final = 100
 WITH_SIGILS: Final = 0.98
 SMOOTHING: Final = 0.1  # a name made of words that every file has must not divide by nothing
 
@@ -100,89 +99,157 @@ class FoundDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class _Matcher:
-    """The question's words with what they are worth in one repository, and the strength of every matching word of names."""
+class Definitions:
+    """The best definitions, best first, and every file that has one of those that were found."""
 
-    worth: Mapping[str, float]
-    total: float
-    strengths: Mapping[str, Mapping[str, float]]
-    rarity: Mapping[str, float]
+    best: Sequence[FoundDefinition]
+    files: Set[FileKey]
+
+
+class _Matcher:
+    """The question's words with what they are worth in one repository, and what every matching word of names answers of them."""
+
+    def __init__(self, words: Sequence[str], matches: Sequence[NameMatch], rarity: Mapping[str, float]) -> None:
+        self._rarity = rarity
+        self._worth = {word: rarity[word] for word in words}
+        self._total = sum(rarity[word] for word in words) or 1.0
+        self._answers: dict[str, dict[str, float]] = defaultdict(dict)
+        self._strength: dict[str, float] = defaultdict(float)
+        for match in matches:
+            self._answers[match.word][match.query_word] = self._worth[match.query_word] * match.match
+            self._strength[match.word] = max(self._strength[match.word], match.match)
+        self._alone = {word: sum(answers.values()) for word, answers in self._answers.items()}
 
     def question_coverage(self, words: Iterable[str]) -> float:
         """The part of the question's worth that these words answer."""
-        return self._answered(words) / self.total
+        return self._answered(words) / self._total
 
     def worths(self, words: Iterable[str]) -> dict[str, float]:
         """The question's words among these, with their part of its worth."""
-        return {word: self.worth[word] / self.total for word in words if word in self.worth}
+        return {word: self._worth[word] / self._total for word in words if word in self._worth}
 
     def _answered(self, words: Iterable[str]) -> float:
+        answering = [word for word in words if word in self._alone]
+        if len(answering) == 1:
+            return self._alone[answering[0]]
         best: dict[str, float] = {}
-        for word in words:
-            for question, match in self.strengths.get(word, {}).items():
-                best[question] = max(best.get(question, 0.0), match)
-        return sum(self.worth[question] * match for question, match in best.items())
+        for word in answering:
+            for question, worth in self._answers[word].items():
+                best[question] = max(best.get(question, 0.0), worth)
+        return sum(best.values())
 
     def name_coverage(self, words: Sequence[str]) -> float:
         """The part of a name that the question answers."""
-        weights = [self.rarity.get(word, 0.0) + SMOOTHING for word in words]
-        hits = [max(self.strengths.get(word, {}).values(), default=0.0) for word in words]
+        weights = [self._rarity.get(word, 0.0) + SMOOTHING for word in words]
+        hits = [self._strength.get(word, 0.0) for word in words]
         return sum(hit * weight for hit, weight in zip(hits, weights, strict=True)) / (sum(weights) or 1.0)
 
     def definition_coverage(self, words: Sequence[str]) -> float:
         """``qc · (.5 + .5 nc)``: the question's part that the name answers, more when little of the name is left over."""
         answered = self._answered(words)
-        name = sum(self.rarity.get(word, 0.0) for word in words) + SMOOTHING
-        return answered / self.total * (0.5 + 0.5 * min(1.0, answered / name))
+        name = sum([self._rarity.get(word, 0.0) for word in words]) + SMOOTHING
+        return answered / self._total * (0.5 + 0.5 * min(1.0, answered / name))
+
+
+Row: TypeAlias = tuple[asyncpg.Record, LiveFile]
 
 
 class NameSearch:
-    """Finds files and definitions by their names."""
+    """Finds files and definitions by their names; of one question once, whoever asks."""
 
-    def __init__(self, lexicon: Lexicon) -> None:
+    def __init__(self, lexicon: Lexicon, live: LiveFilesCache) -> None:
         self._lexicon = lexicon
+        self._live = live
 
-    async def matches(self, connection: Connection, query: RetrievalQuery) -> list[NameMatch]:
-        """The words of names that the question's words stand for."""
-        return await name_matches(connection, query.scope, query.terms.words)
-
-    async def files(self, connection: Connection, query: RetrievalQuery, matches: Sequence[NameMatch]) -> list[NamedFile]:
+    async def files(self, connection: Connection, query: RetrievalQuery) -> list[NamedFile]:
         """Files whose names share a word with the question, with ``stem`` and ``pathq``."""
-        words = [match.word for match in matches]
-        if not words:
-            return []
-        rows = await connection.fetch(FILE_NAMES.format(limit=MOST_FILES), *scope_arguments(query), words)
-        matchers = await self._matchers(connection, query.scope, query.terms, matches, (row["name_words"] for row in rows))
-        return [_named_file(row, matchers[row["repository_id"]], query.terms) for row in rows]
+        return await query.once.result("named_files", lambda: self._files(connection, query))
 
-    async def definitions(self, connection: Connection, query: RetrievalQuery, matches: Sequence[NameMatch]) -> list[FoundDefinition]:
+    async def exact(self, connection: Connection, query: RetrievalQuery) -> list[FoundDefinition]:
+        """Definitions that are identifiers of the question, best first."""
+        return await query.once.result("exact_definitions", lambda: self._exact(connection, query))
+
+    async def definitions(self, connection: Connection, query: RetrievalQuery) -> Definitions:
         """Definitions that are identifiers of the question or share a word with it."""
-        identifiers = sorted({folded(last) for _, last in query.terms.identifiers})
+        exact = await self.exact(connection, query)
+        matches = await self._matches(connection, query)
         words = telling_words(matches)
-        if not identifiers and not words:
+        rows = await self._rows(connection, query, _SHARING, MOST_DEFINITIONS, _identifiers(query), words) if words else []
+        matchers = await self._matchers(connection, query, matches, {word for row, _ in rows for word in row["words"]})
+        exactness = _Exactness(query.terms, {definition.name for definition in exact})
+        scored = [_scored(row, file, matchers[file.key.repository_id], exactness) for row, file in rows]
+        sharing = [_found_definition(item, matchers[item.file.key.repository_id]) for item in nsmallest(DEFINITIONS_KEPT, scored)]
+        best = sorted([*exact, *sharing], key=definition_order)[:DEFINITIONS_KEPT]
+        return Definitions(best, {definition.key for definition in exact} | {file.key for _, file in rows})
+
+    async def _matches(self, connection: Connection, query: RetrievalQuery) -> list[NameMatch]:
+        """The words of names that the question's words stand for."""
+        return await query.once.result("name_matches", lambda: name_matches(connection, query.scope, query.terms.words))
+
+    async def _files(self, connection: Connection, query: RetrievalQuery) -> list[NamedFile]:
+        matches = await self._matches(connection, query)
+        if not matches:
             return []
-        rows = await connection.fetch(DEFINITIONS.format(limit=MOST_DEFINITIONS), *scope_arguments(query), identifiers, words)
-        matchers = await self._matchers(connection, query.scope, query.terms, matches, (row["words"] for row in rows))
-        exact_names = {row["name"] for row in rows} & {last for _, last in query.terms.identifiers}
-        return [_found_definition(row, matchers[row["repository_id"]], query.terms, exact_names) for row in rows]
+        rows = await self._rows(connection, query, _FILE_NAMES, MOST_FILES, [match.word for match in matches])
+        matchers = await self._matchers(connection, query, matches, {word for row, _ in rows for word in row["name_words"]})
+        return [_named_file(row["name_words"], file, matchers[file.key.repository_id], query.terms) for row, file in rows]
+
+    async def _exact(self, connection: Connection, query: RetrievalQuery) -> list[FoundDefinition]:
+        identifiers = _identifiers(query)
+        if not identifiers:
+            return []
+        rows = await self._rows(connection, query, _NAMED, MOST_DEFINITIONS, identifiers)
+        matches = await self._matches(connection, query)
+        matchers = await self._matchers(connection, query, matches, {word for row, _ in rows for word in row["words"]})
+        exactness = _Exactness(query.terms, {row["name"] for row, _ in rows})
+        found = []
+        for row, file in rows:
+            matcher = matchers[file.key.repository_id]
+            found.append(_found_definition(_scored(row, file, matcher, exactness), matcher))
+        return sorted(found, key=definition_order)
+
+    async def _rows(self, connection: Connection, query: RetrievalQuery, found: str, limit: int, *arguments: list[str]) -> list[Row]:
+        """What is ``found`` in the files that are shown and pass the filters, each with its file."""
+        if is_filtered(query):
+            statement = _FIND.format(
+                scope=SCOPE,
+                file=_IN_FILE,
+                repositories="scope s",
+                found=found.format(*range(FIRST_FREE, FIRST_FREE + len(arguments))),
+                live=LIVE + (SYMBOL_FILTER if found is not _FILE_NAMES else ""),
+                limit=limit,
+            )
+            return [(row, _file_of(row)) for row in await connection.fetch(statement, *scope_arguments(query), *arguments)]
+        live = await self._live.of(query.scope)
+        inner = found.format(*range(2, 2 + len(arguments)))
+        statement = _FIND.format(scope="", file="", repositories=_ANY, found=inner, live="", limit=limit)
+        rows = await connection.fetch(statement, query.scope.columns[0], *arguments)
+        return [(row, file) for row in rows if (file := live[row["repository_id"]].by_id(row["file_id"])) is not None]
 
     async def _matchers(
-        self,
-        connection: Connection,
-        scope: Scope,
-        terms: QueryTerms,
-        matches: Sequence[NameMatch],
-        names: Iterable[Sequence[str]],
+        self, connection: Connection, query: RetrievalQuery, matches: Sequence[NameMatch], names: Set[str]
     ) -> dict[int, _Matcher]:
-        strengths: dict[str, dict[str, float]] = defaultdict(dict)
-        for match in matches:
-            strengths[match.word][match.query_word] = match.match
-        wanted = {word for words in names for word in words} | set(terms.words)
-        rarity = await self._lexicon.rarity(connection, scope, wanted)
-        return {
-            key: _Matcher({word: values[word] for word in terms.words}, sum(values[word] for word in terms.words) or 1.0, strengths, values)
-            for key, values in rarity.items()
-        }
+        rarity = await self._lexicon.rarity(connection, query.scope, names | set(query.terms.words))
+        return {key: _Matcher(query.terms.words, matches, values) for key, values in rarity.items()}
+
+
+def _identifiers(query: RetrievalQuery) -> list[str]:
+    return sorted({folded(last) for _, last in query.terms.identifiers})
+
+
+def _file_of(row: asyncpg.Record) -> LiveFile:
+    return LiveFile(FileKey(row["repository_id"], row["path"]), row["file_id"], row["language"], PathClass(row["path_class"]))
+
+
+def definition_order(definition: FoundDefinition) -> tuple[object, ...]:
+    """Best first; of equal ones the exported before the private, the outer before the nested."""
+    return (
+        -(10 * definition.exact + definition.defcov),
+        not definition.exported,
+        not definition.top_level,
+        definition.key.path,
+        definition.line,
+    )
 
 
 def telling_words(matches: Sequence[NameMatch]) -> list[str]:
@@ -196,24 +263,42 @@ def telling_words(matches: Sequence[NameMatch]) -> list[str]:
     return rarest[: max(1, bisect_right(reached, DEFINITIONS_SCORED))]
 
 
-def _named_file(row: asyncpg.Record, matcher: _Matcher, terms: QueryTerms) -> NamedFile:
-    words = row["name_words"]
+def _named_file(words: Sequence[str], file: LiveFile, matcher: _Matcher, terms: QueryTerms) -> NamedFile:
     stem, pathq = matcher.name_coverage(words), matcher.question_coverage(words)
     if "".join(words) in terms.wholes:
         stem, pathq = 1.0, max(pathq, 1.0)
-    return NamedFile(
-        FileKey(row["repository_id"], row["path"]), row["file_id"], row["language"], PathClass(row["path_class"]), stem, min(pathq, 1.0)
-    )
+    return NamedFile(file.key, file.file_id, file.language, file.path_class, stem, min(pathq, 1.0))
 
 
-def _found_definition(row: asyncpg.Record, matcher: _Matcher, terms: QueryTerms, exact_names: set[str]) -> FoundDefinition:
+class _Scored(NamedTuple):
+    """A definition's row in the order of ``definition_order``; most are dropped before more is made of them."""
+
+    negative_score: float
+    private: bool
+    nested: bool
+    path: str
+    line: int
+    exact: float
+    coverage: float
+    file: LiveFile
+    row: asyncpg.Record
+
+
+def _scored(row: asyncpg.Record, file: LiveFile, matcher: _Matcher, exactness: _Exactness) -> _Scored:
+    exact = exactness.of(row)
+    coverage = _COVERAGE_WEIGHTS[row["kind"]] * matcher.definition_coverage(row["words"])
+    order = -(10 * exact + coverage), not row["exported"], not row["top"], file.key.path, row["name_line"]
+    return _Scored(*order, exact, coverage, file, row)
+
+
+def _found_definition(scored: _Scored, matcher: _Matcher) -> FoundDefinition:
+    row, file = scored.row, scored.file
     kind = SymbolKind(row["kind"])
-    words = row["words"]
     return FoundDefinition(
-        key=FileKey(row["repository_id"], row["path"]),
-        file_id=row["file_id"],
-        language=row["language"],
-        path_class=PathClass(row["path_class"]),
+        key=file.key,
+        file_id=file.file_id,
+        language=file.language,
+        path_class=file.path_class,
         chunk_id=row["chunk_id"],
         name=row["name"],
         qualified=row["qualified"],
@@ -221,27 +306,38 @@ def _found_definition(row: asyncpg.Record, matcher: _Matcher, terms: QueryTerms,
         line=row["name_line"],
         exported=row["exported"],
         top_level=row["top"],
-        exact=_exactness(row["name"], row["qualified"], kind, terms, exact_names),
-        defcov=_coverage_weight(kind) * matcher.definition_coverage(words),
-        words=matcher.worths(words) if kind.is_type or kind.is_callable else {},
+        exact=scored.exact,
+        defcov=scored.coverage,
+        words=matcher.worths(row["words"]) if kind.is_type or kind.is_callable else {},
     )
 
 
-def _exactness(name: str, qualified: str, kind: SymbolKind, terms: QueryTerms, exact_names: set[str]) -> float:
+class _Exactness:
     """How far a definition is an identifier of the question: 1 as written, a little less with sigils around it, .8 in another case when
     no definition has that one; × kind; × 1.3 in the parent that the question names."""
-    best = 0.0
-    for written, last in terms.identifiers:
-        if name == last:
-            value = 1.0
-        elif bare(name) == bare(last):
-            value = WITH_SIGILS
-        elif folded(name) == folded(last) and last not in exact_names:
-            value = 0.8
-        else:
-            continue
-        best = max(best, value * (1.3 if _parent_matches(written, qualified) else 1.0))
-    return best * _exact_weight(kind)
+
+    def __init__(self, terms: QueryTerms, defined: Set[str]) -> None:
+        """``defined``: names that are defined as they are written."""
+        self._identifiers = terms.identifiers
+        self._defined = defined
+        self._folded = {folded(last) for _, last in terms.identifiers}
+
+    def of(self, row: asyncpg.Record) -> float:
+        if row["lname"] not in self._folded:
+            return 0.0
+        name: str = row["name"]
+        best = 0.0
+        for written, last in self._identifiers:
+            if name == last:
+                value = 1.0
+            elif bare(name) == bare(last):
+                value = WITH_SIGILS
+            elif folded(name) == folded(last) and last not in self._defined:
+                value = 0.8
+            else:
+                continue
+            best = max(best, value * (1.3 if _parent_matches(written, row["qualified"]) else 1.0))
+        return best * _exact_weight(SymbolKind(row["kind"]))
 
 
 def _parent_matches(written: str, qualified: str) -> bool:
@@ -253,5 +349,4 @@ def _exact_weight(kind: SymbolKind) -> float:
     return 1.0 if kind.is_type else 0.9 if kind.is_callable else 0.5
 
 
-def _coverage_weight(kind: SymbolKind) -> float:
-    return 1.0 if kind.is_type else 0.9 if kind.is_callable else 0.4
+_COVERAGE_WEIGHTS: Final = {kind.value: 1.0 if kind.is_type else 0.9 if kind.is_callable else 0.4 for kind in SymbolKind}

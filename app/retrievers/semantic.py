@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Final
+from typing import Final, TypeAlias
 
-import asyncpg
 import numpy as np
 from numpy.typing import NDArray
 
+from app.config import EmbeddingSettings
 from app.domain.code import PathClass
 from app.domain.errors import EmbedderUnavailable, TextWithheld
 from app.domain.query import Intent, Modality, RetrievalQuery
-from app.domain.ranking import ChunkHit, Evidence, FileHit, FileKey, RankedList
-from app.domain.vectors import VectorSet, asymmetric_scores, stacked, unit_signs
+from app.domain.ranking import ChunkHit, Evidence, FileKey, RankedList
+from app.domain.vectors import BITS, VectorSet, asymmetric_scores, stacked, unit_signs
 from app.domain.words import folded
 from app.embeddings.choice import Choice
 from app.embeddings.secrets import has_secret
 from app.ports import EmbeddingFailed
-from app.retrievers.centres import FileCentres
+from app.retrievers.centres import MOST_CHUNKS, FileBits, FileCentres, FileId, ReadBits, read_bits
 from app.retrievers.examples import Examples, load_examples
 from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_file, ranked
 from app.retrievers.nearest import nearest
-from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, scope_arguments
+from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, is_filtered, scope_arguments
+from app.retrievers.vector_memory import VectorMemory, Vectors, nearest_in
 from app.storage.engine import Connection
+from app.storage.live_files import LiveFile, LiveFiles, LiveFilesCache
 from app.storage.pool import Pool
 
 CHUNKS_KEPT: Final = 200
@@ -34,6 +36,9 @@ DECAY: Final = 0.7
 CENTRES_COMPARED: Final = 60
 
 ChoiceOf = Callable[[VectorSet], Choice]
+
+Found: TypeAlias = tuple[list[FoundChunk], int]
+"""Chunks near to the question, and how many were found."""
 
 DEFINED: Final = f"""{SCOPE}
     SELECT c.chunk_id, e.bits
@@ -52,11 +57,13 @@ class SemanticRetriever:
 
     modality: Final = Modality.SEMANTIC
 
-    def __init__(self, pool: Pool, choice_of: ChoiceOf, exact_chunks: int) -> None:
-        """``choice_of`` gives the embedder of a vector set. In scopes of at most ``exact_chunks`` chunks every vector is compared."""
+    def __init__(self, pool: Pool, choice_of: ChoiceOf, live: LiveFilesCache, settings: EmbeddingSettings) -> None:
+        """``choice_of`` gives the embedder of a vector set."""
         self._pool = pool
         self._choice_of = choice_of
-        self._exact_chunks = exact_chunks
+        self._live = live
+        self._exact_chunks = settings.exact_chunks
+        self._memory = VectorMemory(pool, settings.memory_chunks)
         self._centres = FileCentres()
 
     async def retrieve(self, query: RetrievalQuery) -> RankedList:
@@ -66,42 +73,28 @@ class SemanticRetriever:
         if vectors is None or all(snapshot.embeddings_pending >= snapshot.chunks for snapshot in query.scope.snapshots):
             return RankedList(Modality.SEMANTIC, ())
         vector, excluded = await self._query_vector(query, vectors)
-        async with self._pool.connection() as connection:
-            rows, complete = await self._find(connection, query, vectors, vector, excluded)
-            files = await self._with_centres(connection, vectors, _rank(rows, vector), vector)
+        live = await self._live.of(query.scope)
+        known = None if is_filtered(query) else await self._memory.of(query.scope, vectors, live)
+        if known is not None:
+            found, complete = await _widening(query, excluded, lambda kept: _in_memory(known, live, vector, kept))
+            cosines = await self._cosines(vectors, found, vector, lambda files: _bits_in_memory(known, live, files))
+        else:
+            async with self._pool.connection() as connection:
+                found, complete = await _widening(
+                    query, excluded, lambda kept: _in_database(connection, query, vectors, vector, kept, self._exact_chunks)
+                )
+                cosines = await self._cosines(vectors, found, vector, lambda files: read_bits(connection, vectors, files))
+        files = ranked(
+            file_hit(file.chunks, file.score, {"sem_sum": file.score, "centre": max(0.0, cosines.get(file.id, 0.0))}) for file in found
+        )
         return RankedList(Modality.SEMANTIC, files, (perf_counter() - began) * 1000, complete=complete, total_files=len(files))
 
-    async def _with_centres(
-        self, connection: Connection, vectors: VectorSet, files: tuple[FileHit, ...], vector: NDArray[np.float32]
-    ) -> tuple[FileHit, ...]:
-        """The best files with what they mean as a whole, for the rescoring stage; the order stays that of their best chunks."""
-        best = [(file.key.repository_id, file.file_id) for file in files[:CENTRES_COMPARED]]
-        cosines = await self._centres.cosines(connection, vectors, best, vector)
-        return tuple(
-            replace(file, features={**file.features, "centre": max(0.0, cosines.get((file.key.repository_id, file.file_id), 0.0))})
-            for file in files
-        )
-
-    async def _find(
-        self,
-        connection: Connection,
-        query: RetrievalQuery,
-        vectors: VectorSet,
-        vector: NDArray[np.float32],
-        excluded: frozenset[tuple[int, int]],
-    ) -> tuple[list[asyncpg.Record], bool]:
-        """The chunks to rank, and whether there are no others: more than usual when they lie in too few files."""
-        bits = np.packbits(vector > 0).tobytes()
-        kept = CHUNKS_KEPT
-        enough = min(query.results, sum(snapshot.files for snapshot in query.scope.snapshots))
-        while True:
-            rows = await nearest(connection, query, vectors, bits, kept + len(excluded), self._exact_chunks)
-            complete = len(rows) < kept + len(excluded)
-            rows = [row for row in rows if (row["repository_id"], row["chunk_id"]) not in excluded]
-            files = {(row["repository_id"], row["path"]) for row in rows}
-            if complete or len(files) >= enough or kept == MOST_CHUNKS_KEPT:
-                return rows, complete
-            kept *= 4
+    async def _cosines(
+        self, vectors: VectorSet, files: Sequence[_File], vector: NDArray[np.float32], read: ReadBits
+    ) -> Mapping[FileId, float]:
+        """What the best files mean as a whole, for the rescoring stage; the order stays that of their best chunks."""
+        best = sorted(files, key=lambda file: -file.score)[:CENTRES_COMPARED]
+        return await self._centres.cosines(vectors, [file.id for file in best], vector, read)
 
     async def _query_vector(self, query: RetrievalQuery, vectors: VectorSet) -> tuple[NDArray[np.float32], frozenset[tuple[int, int]]]:
         """The question's unit vector, and the examples in it. For "similar to X" it is that of X's own code, not of the sentence."""
@@ -144,20 +137,77 @@ class SemanticRetriever:
         return None if row is None else unit_signs(stacked([row["bits"].bytes]))[0]
 
 
-def _rank(rows: Sequence[asyncpg.Record], vector: NDArray[np.float32]) -> tuple[FileHit, ...]:
-    if not rows:
-        return ()
-    cosines = asymmetric_scores(vector, stacked([row["bits"].bytes for row in rows]))
-    scores = np.square(np.maximum(cosines, 0.0))
-    found = [
-        FoundChunk(
-            FileKey(row["repository_id"], row["path"]),
-            row["file_id"],
-            row["language"],
-            PathClass(row["path_class"]),
-            ChunkHit(row["chunk_id"], float(score), (Evidence(Modality.SEMANTIC, float(cosine), "meaning"),)),
-        )
-        for row, score, cosine in zip(rows, scores, cosines, strict=True)
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file with its chunks, best first."""
+
+    chunks: list[FoundChunk]
+    score: float
+
+    @property
+    def id(self) -> FileId:
+        return self.chunks[0].key.repository_id, self.chunks[0].file_id
+
+
+async def _widening(
+    query: RetrievalQuery, excluded: frozenset[tuple[int, int]], find: Callable[[int], Awaitable[Found]]
+) -> tuple[list[_File], bool]:
+    """The files of the nearest chunks, and whether there are no others: more chunks than usual when they lie in too few files."""
+    kept = CHUNKS_KEPT
+    enough = min(query.results, sum(snapshot.files for snapshot in query.scope.snapshots))
+    while True:
+        chunks, count = await find(kept + len(excluded))
+        complete = count < kept + len(excluded)
+        by_file = group_by_file(chunk for chunk in chunks if (chunk.key.repository_id, chunk.hit.chunk_id) not in excluded)
+        if complete or len(by_file) >= enough or kept == MOST_CHUNKS_KEPT:
+            return [_File(chunks, coherent_sum((chunk.hit.score for chunk in chunks), DECAY)) for chunks in by_file.values()], complete
+        kept *= 4
+
+
+async def _in_memory(known: Mapping[int, Vectors], live: Mapping[int, LiveFiles], vector: NDArray[np.float32], kept: int) -> Found:
+    found: list[FoundChunk] = []
+    for repository_id, at in nearest_in(known, np.packbits(vector > 0).tobytes(), kept):
+        chunks = known[repository_id].chunks[at]
+        files = [file for file in live[repository_id].of_chunks(chunks) if file is not None]
+        found += _found_chunks(files, chunks.tolist(), known[repository_id].packed(at), vector)
+    return found, len(found)
+
+
+async def _in_database(
+    connection: Connection, query: RetrievalQuery, vectors: VectorSet, vector: NDArray[np.float32], kept: int, exact_chunks: int
+) -> Found:
+    rows = await nearest(connection, query, vectors, np.packbits(vector > 0).tobytes(), kept, exact_chunks)
+    files = [
+        LiveFile(FileKey(row["repository_id"], row["path"]), row["file_id"], row["language"], PathClass(row["path_class"])) for row in rows
     ]
-    sums = {key: (chunks, coherent_sum((chunk.hit.score for chunk in chunks), DECAY)) for key, chunks in group_by_file(found).items()}
-    return ranked(file_hit(chunks, score, {"sem_sum": score}) for chunks, score in sums.values())
+    packed = stacked([row["bits"].bytes for row in rows]) if rows else np.empty((0, BITS // 8), np.uint8)
+    return _found_chunks(files, [row["chunk_id"] for row in rows], packed, vector), len(rows)
+
+
+async def _bits_in_memory(
+    known: Mapping[int, Vectors], live: Mapping[int, LiveFiles], files: Sequence[FileId]
+) -> Mapping[FileId, FileBits]:
+    found = {}
+    for repository_id, file_id in files:
+        first, end = live[repository_id].chunk_span(file_id)
+        end = min(end, first + MOST_CHUNKS)
+        packed = known[repository_id].span(first, end)
+        found[repository_id, file_id] = FileBits(packed, len(packed) == end - first)
+    return found
+
+
+def _found_chunks(
+    files: Sequence[LiveFile], chunks: Sequence[int], packed: NDArray[np.uint8], vector: NDArray[np.float32]
+) -> list[FoundChunk]:
+    cosines = asymmetric_scores(vector, packed)
+    scores = np.square(np.maximum(cosines, 0.0))
+    return [
+        FoundChunk(
+            file.key,
+            file.file_id,
+            file.language,
+            file.path_class,
+            ChunkHit(chunk_id, score, (Evidence(Modality.SEMANTIC, cosine, "meaning"),)),
+        )
+        for file, chunk_id, score, cosine in zip(files, chunks, scores.tolist(), cosines.tolist(), strict=True)
+    ]

@@ -22,7 +22,6 @@ from app.domain.ranking import ChunkHit, Evidence, FileHit, FileKey, RankedList
 from app.retrievers.constructs import construct_of, find_constructs
 from app.retrievers.file_paths import files_at
 from app.retrievers.files import FoundChunk, file_hit, group_by_file, ranked
-from app.retrievers.lexicon import Lexicon
 from app.retrievers.names import (
     EXACT_IN_QUESTION,
     EXACT_SINGLE,
@@ -32,8 +31,9 @@ from app.retrievers.names import (
     FoundDefinition,
     NamedFile,
     NameSearch,
+    definition_order,
 )
-from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, scope_arguments
+from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments, text_patterns
 from app.storage.engine import Connection
 from app.storage.pool import Pool
 
@@ -59,31 +59,31 @@ class StructuralRetriever:
 
     modality: Final = Modality.STRUCTURAL
 
-    def __init__(self, pool: Pool, lexicon: Lexicon) -> None:
+    def __init__(self, pool: Pool, names: NameSearch) -> None:
         self._pool = pool
-        self._names = NameSearch(lexicon)
+        self._names = names
 
     async def retrieve(self, query: RetrievalQuery) -> RankedList:
         """See ports.Retriever."""
         began = perf_counter()
-        async with self._pool.connection() as connection:
-            if at_path := await _with_chunks(connection, await files_at(connection, query)):
+        async with self._pool.connection() if is_filtered(query) else self._pool.keyed() as connection:
+            if at_path := await _with_chunks(connection, query, await files_at(connection, query)):
                 return RankedList(Modality.STRUCTURAL, at_path, (perf_counter() - began) * 1000, total_files=len(at_path))
             if (construct := construct_of(query)) and (found := await find_constructs(connection, query, construct))[0]:
                 files = _in_order(found[0])
                 took_ms = (perf_counter() - began) * 1000
                 return RankedList(Modality.STRUCTURAL, files, took_ms, complete=found[1], total_files=len(files))
-            matches = await self._names.matches(connection, query) if not _asks_for_symbol(query) else []
-            definitions = await self._names.definitions(connection, query, matches)
-            named = await self._names.files(connection, query, matches)
             if _asks_for_symbol(query):
-                definitions = _as_written([definition for definition in definitions if definition.exact > 0], query)
-            if query.filters.kinds or query.filters.symbols:  # a name of a file alone is no such definition
-                defining = {definition.key for definition in definitions}
-                named = [file for file in named if file.key in defining]
+                exact = [definition for definition in await self._names.exact(connection, query) if definition.exact > 0]
+                definitions, named = sorted(_as_written(exact, query), key=definition_order)[:CHUNKS_KEPT], []
+            else:
+                sharing = await self._names.definitions(connection, query)
+                definitions, named = list(sharing.best), await self._names.files(connection, query)
+                if query.filters.kinds or query.filters.symbols:  # a name of a file alone is no such definition
+                    named = [file for file in named if file.key in sharing.files]
             files = _rank(query, definitions, named)
             fuzzy = not files and await self._typos(connection, query)
-            files = fuzzy or await _with_chunks(connection, files)
+            files = fuzzy or await _with_chunks(connection, query, files)
         warnings = ("fuzzy",) if fuzzy else ()
         return RankedList(Modality.STRUCTURAL, files, (perf_counter() - began) * 1000, total_files=len(files), warnings=warnings)
 
@@ -127,7 +127,7 @@ def _asks_for_symbol(query: RetrievalQuery) -> bool:
 
 
 def _rank(query: RetrievalQuery, definitions: Iterable[FoundDefinition], named: Iterable[NamedFile]) -> tuple[FileHit, ...]:
-    best = sorted(definitions, key=_definition_order)[:CHUNKS_KEPT]
+    best = list(definitions)
     chunks = group_by_file(_found_chunk(definition) for definition in best)
     worth = _defined_words(best)
     by_name = sorted(named, key=lambda file: (-(FILE_STEM * file.stem + QUESTION_IN_PATH * file.pathq), file.key.path))[:FILES_BY_NAME]
@@ -152,16 +152,6 @@ def _rank(query: RetrievalQuery, definitions: Iterable[FoundDefinition], named: 
             file = names[key]
             files.append(FileHit(key, file.file_id, file.language, file.path_class, score, (), features))
     return ranked(files)
-
-
-def _definition_order(definition: FoundDefinition) -> tuple[object, ...]:
-    return (
-        -(10 * definition.exact + definition.defcov),
-        not definition.exported,
-        not definition.top_level,
-        definition.key.path,
-        definition.line,
-    )
 
 
 def _found_chunk(definition: FoundDefinition) -> FoundChunk:
@@ -192,10 +182,11 @@ def _features(definitions: Iterable[FoundDefinition], named: NamedFile | None, d
     }
 
 
-async def _with_chunks(connection: Connection, files: tuple[FileHit, ...]) -> tuple[FileHit, ...]:
-    """Files found by their name alone show their first chunk; a file without any chunk (it is empty) is dropped."""
+async def _with_chunks(connection: Connection, query: RetrievalQuery, files: tuple[FileHit, ...]) -> tuple[FileHit, ...]:
+    """Files found by their name alone show their first chunk; a file without any (it is empty, or none passes the filters) is dropped."""
     bare = [file for file in files if not file.chunks]
-    rows = await connection.fetch(FIRST_CHUNKS, [file.key.repository_id for file in bare], [file.file_id for file in bare]) if bare else []
+    wanted = ([file.key.repository_id for file in bare], [file.file_id for file in bare])
+    rows = await connection.fetch(FIRST_CHUNKS, *wanted, text_patterns(query.filters) or None) if bare else []
     first = {(row["repository_id"], row["file_id"]): row["chunk_id"] for row in rows}
     out = []
     for file in files:

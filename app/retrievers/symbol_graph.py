@@ -8,12 +8,12 @@ from typing import Final, NamedTuple, TypeVar
 
 import asyncpg
 
-from app.domain.code import EdgeClass, EdgeKind, ReferenceKind
+from app.domain.code import EdgeClass, EdgeKind, ReferenceKind, SymbolKind
 from app.domain.query import Snapshot
 from app.domain.symbol_id import file_symbol_id, format_id, parse_id
 from app.domain.symbols import Impact, ListPart, Relative, Site, SymbolDetails, UnresolvedCall, Use
 from app.retrievers.impact_walk import impact
-from app.retrievers.walk import Unresolved, unresolved_uses
+from app.retrievers.walk import MOST_STEPS, Unresolved, unresolved_uses
 from app.storage.engine import Connection
 from app.storage.pool import Pool
 from app.storage.symbol_rows import SymbolRows, lines, place_of
@@ -68,6 +68,21 @@ _RELATIVES: Final = f"""
 """
 
 CALLERS: Final = _RELATIVES.format(end="source", condition="e.target = $4", order="u.edge_class, z.value DESC NULLS LAST, u.symbol_id")
+
+# Who hands a function on as a value may call it, or have it called: a callback, an entry of a table, a decorator's argument.
+HANDED_ON: Final = f"""
+    SELECT e.source, e.file_id, e.line, v.path
+    FROM edge e JOIN file_version v ON v.repository_id = $1 AND v.file_id = e.file_id
+    WHERE e.repository_id = $1 AND e.branch_id = $2 AND e.target = $4 AND e.kind = '{EdgeKind.REFERENCES}'
+      AND e.from_gen <= $3 AND e.to_gen > $3
+      AND NOT EXISTS (
+        SELECT 1 FROM edge k
+        WHERE k.repository_id = $1 AND k.branch_id = $2 AND k.target = $4 AND k.source = e.source AND k.kind = ANY($5::text[])
+          AND k.from_gen <= $3 AND k.to_gen > $3
+      )
+    ORDER BY v.path_class <> 'source', v.path, e.line
+    LIMIT $6
+"""
 
 _IN_SYMBOL: Final = """
     {row}.file_id = (
@@ -160,6 +175,8 @@ class EdgeGraph:
         async with self._pool.keyed() as connection:
             rows = await connection.fetch(CALLERS, *place_of(snapshot), parse_id(symbol.id), CALLS, list(classes), offset, limit)
             possible, complete = await _possible(connection, snapshot, symbol, classes, ReferenceKind.CALL)
+            handed_on = await _handed_on(connection, snapshot, symbol, classes)
+            possible, complete = [*handed_on[:MOST_STEPS], *possible], complete and len(handed_on) <= MOST_STEPS
             grouped: dict[int, list[Unresolved]] = {}
             for use in possible:
                 grouped.setdefault(use.source, []).append(use)
@@ -227,6 +244,14 @@ async def _possible(
         return [], True
     found, complete = await unresolved_uses(connection, snapshot, [symbol.name])
     return [use for use in found if kind is None or use.kind == kind], complete
+
+
+async def _handed_on(connection: Connection, snapshot: Snapshot, symbol: SymbolDetails, classes: Sequence[EdgeClass]) -> list[Unresolved]:
+    """Where a function is read as a value by who does not call it for certain; one more than the bound when there are more."""
+    if EdgeClass.POSSIBLE not in classes or symbol.place is None or not SymbolKind(symbol.kind).is_callable:
+        return []
+    rows = await connection.fetch(HANDED_ON, *place_of(snapshot), parse_id(symbol.id), CALLS, MOST_STEPS + 1)
+    return [Unresolved(r["source"], symbol.name, EdgeKind.REFERENCES, r["file_id"], r["line"], r["path"]) for r in rows]
 
 
 def _counts(rows: Sequence[asyncpg.Record], possible: int) -> Mapping[EdgeClass, int]:

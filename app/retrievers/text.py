@@ -1,61 +1,41 @@
 """Finds code by its text: a literal exactly, a question in words by fielded BM25 over split, stemmed identifiers.
 
-The words' weights are stored saturated (``indexing/postings.py``), so a question is one aggregate over arrays.
+A question in words is added up from postings (``word_index.py``); only where filters may drop chunks is the database asked which pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from time import perf_counter
 from typing import Final
+
+import numpy as np
 
 from app.domain.code import PathClass
 from app.domain.query import Modality, RetrievalQuery
 from app.domain.ranking import ChunkHit, Evidence, FileKey, RankedList
 from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_file, ranked
-from app.retrievers.lexicon import Lexicon
 from app.retrievers.literal import find_exact
 from app.retrievers.names import EXACT_IN_QUESTION, EXACT_SINGLE, FILE_STEM, QUESTION_IN_PATH, FoundDefinition, NameSearch
 from app.retrievers.scope import CHUNK_OF, FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
 from app.retrievers.spelling import similar_words
+from app.retrievers.word_index import ScoredChunks, score_chunks
 from app.storage.engine import Connection
+from app.storage.live_files import LiveFile, LiveFiles, LiveFilesCache
 from app.storage.pool import Pool
 
 CHUNKS_KEPT: Final = 200
 DECAY: Final = 0.5
 BEST_CHUNK: Final = 0.3
 
-# Replaced content keeps its postings until it is swept: rank more than are kept, then drop the dead ones.
-OVERFETCH: Final = 3
+# Replaced content keeps its postings until it is swept: a few more are ranked than are kept, and many more if that was not enough.
+OVERFETCH: Final = 40
 
-# ``worth`` is weight × idf of a term, worked out once per term: inside the sum it would be worked out for every posting.
-WORDS: Final = f"""{SCOPE},
-    sizes AS (
-        SELECT g.repository_id, sum(g.chunks)::float8 AS chunks
-        FROM segment g JOIN scope s ON s.repository_id = g.repository_id GROUP BY 1
-    ),
-    found AS (
-        SELECT p.repository_id, p.chunks, p.weights, t.weight,
-               (sum(cardinality(p.chunks)) OVER (PARTITION BY p.repository_id, p.term))::float8 AS frequency
-        FROM unnest(${FIRST_FREE}::text[], ${FIRST_FREE + 1}::real[]) AS t(term, weight)
-        CROSS JOIN scope s
-        JOIN posting p ON p.repository_id = s.repository_id AND p.term = t.term
-    ),
-    postings AS MATERIALIZED (
-        SELECT f.repository_id, f.chunks, f.weights,
-               f.weight * ln(1 + (greatest(z.chunks - f.frequency, 0) + 0.5::float8) / (f.frequency + 0.5::float8)) / 1000 AS worth
-        FROM found f JOIN sizes z ON z.repository_id = f.repository_id
-    ),
-    scored AS (
-        SELECT p.repository_id, u.chunk_id, sum(p.worth * u.weight) AS score
-        FROM postings p
-        CROSS JOIN LATERAL unnest(p.chunks, p.weights) AS u(chunk_id, weight)
-        GROUP BY 1, 2
-    ),
-    best AS MATERIALIZED (SELECT * FROM scored ORDER BY score DESC LIMIT ${FIRST_FREE + 2})
+PASSING: Final = f"""{SCOPE}
     SELECT b.repository_id, b.chunk_id, b.score, c.file_id, f.path, f.language, f.path_class
-    FROM best b
+    FROM unnest(${FIRST_FREE}::int[], ${FIRST_FREE + 1}::int[], ${FIRST_FREE + 2}::real[]) AS b(repository_id, chunk_id, score)
     {CHUNK_OF.format(repository="b.repository_id", chunk="b.chunk_id")}
     JOIN scope s ON s.repository_id = b.repository_id
     {LIVE} {SYMBOL_FILTER}
@@ -69,18 +49,20 @@ class TextRetriever:
 
     modality: Final = Modality.TEXT
 
-    def __init__(self, pool: Pool, lexicon: Lexicon, unindexed_scan_chunks: int) -> None:
+    def __init__(self, pool: Pool, names: NameSearch, live: LiveFilesCache, unindexed_scan_chunks: int) -> None:
         self._pool = pool
-        self._names = NameSearch(lexicon)
+        self._live = live
+        self._names = names
         self._unindexed_scan_chunks = unindexed_scan_chunks
 
     async def retrieve(self, query: RetrievalQuery) -> RankedList:
         """See ports.Retriever."""
         began = perf_counter()
-        async with self._pool.connection() as connection:
-            if query.literal is not None:
+        if query.literal is not None:
+            async with self._pool.connection() as connection:
                 found = await find_exact(connection, query, self._unindexed_scan_chunks)
-            else:
+        else:
+            async with self._pool.keyed() as connection:
                 found = await self._words(connection, query)
         return replace(found, took_ms=(perf_counter() - began) * 1_000)
 
@@ -90,10 +72,9 @@ class TextRetriever:
         if misspelt:
             found = [_as_fuzzy(chunk) for chunk in await self._best_chunks(connection, query, misspelt)]
         by_file = group_by_file(found)
-        exact = _best_definitions(await self._names.definitions(connection, query, []))
+        exact = _best_definitions(await self._names.exact(connection, query))
         exact_weight = EXACT_SINGLE if query.terms.single else EXACT_IN_QUESTION
-        matches = await self._names.matches(connection, query)
-        names = {file.key: file for file in await self._names.files(connection, query, matches)}
+        names = {file.key: file for file in await self._names.files(connection, query)}
         sums = {key: coherent_sum((chunk.hit.score for chunk in chunks), DECAY) for key, chunks in by_file.items()}
         largest_sum = max(sums.values(), default=0.0) or 1.0
         largest = max((chunks[0].hit.score for chunks in by_file.values()), default=0.0) or 1.0
@@ -120,28 +101,49 @@ class TextRetriever:
         """The chunks that say the ``terms``, each with its weight, best first."""
         if not terms:
             return []
-        rows = await connection.fetch(
-            WORDS,
-            *scope_arguments(query),
-            list(terms.keys()),
-            list(terms.values()),
-            None if is_filtered(query) else CHUNKS_KEPT * OVERFETCH,
-            CHUNKS_KEPT,
-        )
+        scored = await score_chunks(connection, query.scope.columns[0], terms)
+        if is_filtered(query):
+            return await self._passing(connection, query, scored)
+        live = await self._live.of(query.scope)
+        kept = CHUNKS_KEPT + OVERFETCH
+        while True:
+            found = _shown(scored.best(kept), live)
+            if len(found) >= CHUNKS_KEPT or kept >= len(scored.scores):
+                return found[:CHUNKS_KEPT]
+            kept *= 8
+
+    async def _passing(self, connection: Connection, query: RetrievalQuery, scored: ScoredChunks) -> list[FoundChunk]:
+        columns = (scored.repositories.tolist(), scored.chunks.tolist(), scored.scores.tolist())
+        rows = await connection.fetch(PASSING, *scope_arguments(query), *columns, CHUNKS_KEPT)
         return [
-            FoundChunk(
-                FileKey(row["repository_id"], row["path"]),
-                row["file_id"],
-                row["language"],
-                PathClass(row["path_class"]),
-                ChunkHit(row["chunk_id"], row["score"], (Evidence(Modality.TEXT, row["score"], "words"),)),
+            _found_chunk(
+                LiveFile(FileKey(row["repository_id"], row["path"]), row["file_id"], row["language"], PathClass(row["path_class"])),
+                row["chunk_id"],
+                row["score"],
             )
             for row in rows
         ]
 
 
+def _shown(scored: ScoredChunks, live: Mapping[int, LiveFiles]) -> list[FoundChunk]:
+    """Those of these chunks that their generations show, best first."""
+    found = []
+    for repository_id in np.unique(scored.repositories).tolist():
+        mine = scored.repositories == repository_id
+        chunks, scores = scored.chunks[mine], scored.scores[mine]
+        for file, chunk_id, score in zip(live[repository_id].of_chunks(chunks), chunks.tolist(), scores.tolist(), strict=True):
+            if file is not None:
+                found.append((-score, file.key, chunk_id, file))
+    return [_found_chunk(file, chunk_id, -score) for score, _, chunk_id, file in sorted(found, key=itemgetter(0, 1, 2))]
+
+
+def _found_chunk(file: LiveFile, chunk_id: int, score: float) -> FoundChunk:
+    hit = ChunkHit(chunk_id, score, (Evidence(Modality.TEXT, score, "words"),))
+    return FoundChunk(file.key, file.file_id, file.language, file.path_class, hit)
+
+
 def _as_fuzzy(chunk: FoundChunk) -> FoundChunk:
-    return replace(chunk, hit=replace(chunk.hit, evidence=tuple(replace(item, fuzzy=True) for item in chunk.hit.evidence)))
+    return chunk._replace(hit=chunk.hit._replace(evidence=tuple(item._replace(fuzzy=True) for item in chunk.hit.evidence)))
 
 
 def _best_definitions(definitions: Iterable[FoundDefinition]) -> dict[FileKey, FoundDefinition]:
@@ -159,8 +161,8 @@ def _defining_first(chunks: list[FoundChunk], definition: FoundDefinition, lead:
     first, rest = [], []
     for chunk in chunks:
         if chunk.hit.chunk_id == definition.chunk_id:
-            hit = replace(chunk.hit, score=chunk.hit.score + lead, evidence=(*chunk.hit.evidence, evidence))
-            first.append(replace(chunk, hit=hit))
+            hit = chunk.hit._replace(score=chunk.hit.score + lead, evidence=(*chunk.hit.evidence, evidence))
+            first.append(chunk._replace(hit=hit))
         else:
             rest.append(chunk)
     return first + rest

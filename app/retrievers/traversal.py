@@ -10,7 +10,7 @@ import asyncpg
 
 from app.domain.code import EdgeClass
 from app.domain.query import RetrievalQuery, Snapshot
-from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, scope_arguments
+from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, file_arguments, scope_arguments
 from app.retrievers.sites import Site
 from app.retrievers.targets import CENTRALITY, LIVE_ANYWHERE, UNFILTERED_SCOPE, Targets
 from app.retrievers.walk import CONTAINS, Node, Step, walk
@@ -80,7 +80,7 @@ async def possible_uses(connection: Connection, query: RetrievalQuery, targets: 
     """References of the targets' names that no edge explains."""
     if not targets.names:
         return [], True
-    rows = await connection.fetch(POSSIBLE, *scope_arguments(query)[:6], None, None, list(targets.names))
+    rows = await connection.fetch(POSSIBLE, *file_arguments(query), list(targets.names))
     sites = [
         Site(row["repository_id"], row["file_id"], row["line"], row["kind"], EdgeClass.POSSIBLE, 1, 0.0, row["source_name"])
         for row in rows[:MOST_SITES]

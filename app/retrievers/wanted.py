@@ -10,9 +10,10 @@ from time import monotonic
 from typing import Final
 
 from app.domain.errors import InvalidRequest
+from app.domain.expression import And, Expression, ExpressionMatcher, Not, Term, written
 from app.domain.matching import Matcher, matcher
 from app.domain.query import RetrievalQuery
-from app.retrievers.required import NEVER, Condition, literal_condition, pattern_condition
+from app.retrievers.required import ALWAYS, NEVER, Condition, all_of, any_of, literal_condition, pattern_condition
 from app.retrievers.trigrams import has_trigram, worth_asking
 
 LARGEST_WORK: Final = 10_000_000_000
@@ -27,7 +28,10 @@ _NAME: Final = re.compile(r"[^\W\d]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A literal or a pattern (``regex``). ``condition`` holds for every text that ``matcher`` finds a line in."""
+    """A literal or a pattern (``regex``). ``condition`` holds for every text that ``matcher`` finds a line in.
+
+    ``of_chunk``: a boolean expression, which is decided for a chunk as a whole.
+    """
 
     text: str
     regex: bool
@@ -35,6 +39,7 @@ class Wanted:
     whole_word: bool
     matcher: Matcher
     condition: Condition
+    of_chunk: bool = False
 
     @property
     def is_block(self) -> bool:
@@ -44,6 +49,8 @@ class Wanted:
     @property
     def relation(self) -> str:
         """What an evidence calls it."""
+        if self.of_chunk:
+            return "expression"
         return "pattern" if self.regex else "literal"
 
     def names(self) -> list[str]:
@@ -58,6 +65,8 @@ class Wanted:
 
 def wanted(query: RetrievalQuery, *, any_case: bool) -> Wanted:
     """Raises InvalidRequest for what is no pattern, and for one that can match no line."""
+    if query.expression is not None:
+        return _of_expression(query.expression)
     text, filters = query.literal or "", query.filters
     if filters.regex:
         condition = worth_asking(pattern_condition(text, any_case=any_case))
@@ -69,6 +78,29 @@ def wanted(query: RetrievalQuery, *, any_case: bool) -> Wanted:
         raise InvalidRequest("the pattern needs a line end, and patterns are matched line by line", field="query")
     found_by = matcher(text, regex=filters.regex, case=not any_case, word=filters.word)
     return Wanted(text, filters.regex, any_case, filters.word, found_by, condition)
+
+
+def _of_expression(expression: Expression) -> Wanted:
+    return Wanted(
+        written(expression),
+        regex=True,
+        any_case=False,
+        whole_word=False,
+        matcher=ExpressionMatcher(expression),
+        condition=worth_asking(_condition_of(expression)),
+        of_chunk=True,
+    )
+
+
+def _condition_of(expression: Expression) -> Condition:
+    """What a text that fulfils the expression must hold; of what must not occur the index says nothing."""
+    if isinstance(expression, Term):
+        read = pattern_condition if expression.regex else literal_condition
+        return read(expression.text, any_case=expression.any_case)
+    if isinstance(expression, Not):
+        return ALWAYS
+    join = all_of if isinstance(expression, And) else any_of
+    return join(_condition_of(part) for part in expression.parts)
 
 
 def _longest_line(text: str, any_case: bool) -> Condition:
@@ -117,7 +149,7 @@ async def _checked(texts: Sequence[str], target: Wanted, work: int) -> list[list
 
 def _lines_of_each(texts: Sequence[str], target: Wanted) -> list[list[int]]:
     """Nothing but a block reaches over a line end, so that all texts are matched as one: a call of RE2 costs more than a line."""
-    if target.is_block or not texts:
+    if target.is_block or target.of_chunk or not texts:
         return [target.matcher.lines(text) for text in texts]
     found: list[list[int]] = [[] for _ in texts]
     index = start = 0

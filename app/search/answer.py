@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.errors import CursorExpired
+from app.domain.expression import written
 from app.domain.query import Classification, Dedupe, Modality, RetrievalQuery, SearchRequest, Strategy
 from app.domain.ranking import Candidate, ModalityRun, Notice, Routing, SearchAnswer, SearchResult, Total
 from app.search import cursor
+from app.search.absence import NOTHING_UNREAD, Unread, absence
 from app.search.dedupe import Entry
 from app.search.gather import Gathered
-from app.search.notices import absence, fallback_notice, list_notices, notice, relevance, scope_notices
+from app.search.notices import fallback_notice, list_notices, notice, relevance, scope_notices
 from app.search.parse import ParsedQuery
 from app.search.rescore import is_rescored
 from app.search.route import Plan
@@ -25,6 +27,17 @@ class Found:
     gathered: Gathered
     candidates: Sequence[Candidate]
     fallback_from: Strategy | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What was asked, and all entries of the answer in order; the page begins at ``offset``."""
+
+    parsed: ParsedQuery
+    query: RetrievalQuery
+    found: Found
+    entries: Sequence[Entry]
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,7 @@ class Page:
     shown: Sequence[SearchResult | None]
     unavailable: Sequence[Modality]
     files_in_filters: int | None = None
+    unread: Unread = NOTHING_UNREAD
 
 
 def answer(page: Page, took_ms: float) -> SearchAnswer:
@@ -70,9 +84,14 @@ def answer(page: Page, took_ms: float) -> SearchAnswer:
         next_cursor=next_cursor,
         scope=query.scope,
         warnings=tuple(_warnings(page, missing, last=next_cursor is None)),
-        absence=None if page.entries else absence(query.scope, found.gathered.lists, query, partial=partial, files=page.files_in_filters),
+        absence=None if page.entries else absence(found.gathered.lists, query, page.unread, partial=partial, files=page.files_in_filters),
         took_ms=took_ms,
+        expression=_expression(page.parsed),
     )
+
+
+def _expression(parsed: ParsedQuery) -> str | None:
+    return None if parsed.expression is None or parsed.listing else written(parsed.expression)
 
 
 def routing(request: SearchRequest, classification: Classification, plan: Plan, gathered: Gathered) -> Routing:
@@ -112,9 +131,10 @@ def _warnings(page: Page, missing: bool, *, last: bool) -> list[Notice]:
     lists, query = page.found.gathered.lists, page.query
     unfound = fallback_notice(query, lists.get(page.found.plan.modalities[0][0])) if page.found.fallback_from else None
     return [
+        *page.parsed.warnings,
         *page.found.plan.warnings,
         *(notice("modality_unavailable", modality=modality.value) for modality in page.unavailable),
-        *scope_notices(query.scope, lists),
+        *scope_notices(query.scope, lists, query.filters),
         *list_notices(lists, page.entries, query),
         *([unfound] if unfound and page.entries else []),
         *([notice("no_file_matches")] if page.files_in_filters == 0 else []),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from app.domain.ranking import Candidate
 from app.search.fuse import by_score
@@ -27,10 +26,9 @@ def _boosted(candidate: Candidate, centralities: Mapping[tuple[int, int], float]
     if not centrality:
         return candidate
     factor = boost_factor(centrality, profile)
-    return replace(
-        candidate,
+    return candidate._replace(
         score=candidate.score * factor,
         centrality=centrality,
         boost=factor,
-        contributions=tuple(replace(part, value=part.value * factor) for part in candidate.contributions),
+        contributions=tuple(part._replace(value=part.value * factor) for part in candidate.contributions),
     )

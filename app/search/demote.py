@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from app.domain.code import PathClass
 from app.domain.query import Filters, Intent
@@ -57,7 +56,7 @@ def _demoted(candidate: Candidate, wanted: frozenset[PathClass], outdated: froze
         reasons.append("old version")
     if not reasons:
         return candidate
-    return replace(candidate, score=candidate.score * factor, demotion=factor, demotion_reason=", ".join(reasons))
+    return candidate._replace(score=candidate.score * factor, demotion=factor, demotion_reason=", ".join(reasons))
 
 
 def _outdated(candidates: Sequence[Candidate], asked: frozenset[int]) -> frozenset[Version]:

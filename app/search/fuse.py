@@ -49,7 +49,8 @@ def _fused(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modal
     features: dict[str, float] = {}
     for _, hit in parts:
         for name, value in hit.features.items():
-            features[name] = max(value, features.get(name, value))
+            if name not in features or value > features[name]:
+                features[name] = value
     score = sum(contribution.value for contribution in contributions)
     return _candidate(parts[0][1], score, _merged_chunks(parts, largest), contributions, features)
 

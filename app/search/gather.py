@@ -13,6 +13,7 @@ from app.domain.errors import FourfoldError, InvalidRequest, QueryNotServable, S
 from app.domain.query import Modality, RetrievalQuery
 from app.domain.ranking import Degradation, RankedList
 from app.ports import Retriever
+from app.search.progress import SILENT, Progress
 
 OnDegraded = Callable[[Degradation], None]
 
@@ -30,14 +31,14 @@ class Gathered:
         return Gathered({**earlier.lists, **self.lists}, earlier.degraded + self.degraded)
 
 
-async def gather(retrievers: Sequence[Retriever], query: RetrievalQuery, on_degraded: OnDegraded) -> Gathered:
-    """Ask all ``retrievers``; ``query.deadline_ms`` bounds each of them.
+async def gather(retrievers: Sequence[Retriever], query: RetrievalQuery, on_degraded: OnDegraded, progress: Progress = SILENT) -> Gathered:
+    """Ask all ``retrievers``; ``query.deadline_ms`` bounds each of them. ``progress`` learns of each list when it arrives.
 
     Raises InvalidRequest and QueryNotServable as soon as a retriever does, and StoreUnavailable when that is why all failed.
     """
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_run(retriever, query)) for retriever in retrievers]
+            tasks = [group.create_task(_told(retriever, query, progress)) for retriever in retrievers]
     except* (InvalidRequest, QueryNotServable) as refusals:
         refusal = refusals.exceptions[0]
     else:
@@ -53,6 +54,12 @@ def _collect(outcomes: Sequence[RankedList | Degradation], on_degraded: OnDegrad
     if degraded and not lists and all(degradation.reason == StoreUnavailable.code for degradation in degraded):
         raise StoreUnavailable(retry_after=1)
     return Gathered(lists, degraded)
+
+
+async def _told(retriever: Retriever, query: RetrievalQuery, progress: Progress) -> RankedList | Degradation:
+    outcome = await _run(retriever, query)
+    progress.answered(outcome, query)
+    return outcome
 
 
 async def _run(retriever: Retriever, query: RetrievalQuery) -> RankedList | Degradation:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from app.domain.expression import ExpressionMatcher
 from app.domain.matching import Span, matcher
 from app.domain.query import Intent, RetrievalQuery
 from app.domain.ranking import ChunkText, Evidence, Highlight
@@ -48,8 +49,13 @@ def highlights(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[Evide
         by_name = _marked(chunk, _each_line(lines, lambda line: _name_spans(line, names)))
         if by_name:
             return by_name
-    term_spans = term_finder(frozenset(query.terms.terms))
-    return _marked(chunk, _each_line(lines, lambda line: [*term_spans(line), *_name_spans(line, names)]))
+    finder = term_finder(frozenset(query.terms.terms))
+    said = finder.tokens("\n".join(line[:_LONGEST_READ_LINE] for line in lines))
+
+    def find(line: str) -> Spans:
+        return [*(finder.spans(line) if any(token in line for token in said) else ()), *_name_spans(line, names)]
+
+    return _marked(chunk, _each_line(lines, find))
 
 
 def snippet(chunk: ChunkText, marks: Sequence[Highlight], evidence: Sequence[Evidence], most_lines: int | None) -> Snippet:
@@ -107,6 +113,8 @@ def _literal_spans(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[E
 
 def _matches(text: str, query: RetrievalQuery, *, any_case: bool) -> list[Span]:
     filters = query.filters
+    if query.expression is not None:
+        return list(ExpressionMatcher(query.expression).spans(text))
     return list(matcher(query.literal or "", regex=filters.regex, case=not any_case, word=filters.word).spans(text))
 
 

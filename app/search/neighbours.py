@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from app.domain.ranking import Candidate, FileKey, FileLink
@@ -21,7 +20,7 @@ def mark_neighbours(candidates: Sequence[Candidate], best: Sequence[Candidate], 
     """Give each candidate the feature ``near``: Σ over the best hits it is linked with, score of the hit × ln(1 + edges)."""
     near = nearness({candidate.key: candidate.rescored or 0.0 for candidate in best}, links)
     return [
-        replace(candidate, features={**candidate.features, "near": near[candidate.key]}) if candidate.key in near else candidate
+        candidate._replace(features={**candidate.features, "near": near[candidate.key]}) if candidate.key in near else candidate
         for candidate in candidates
     ]
 

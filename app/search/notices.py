@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from app.domain.code import EdgeClass
-from app.domain.query import Intent, Modality, RetrievalQuery, Scope
+from app.domain.query import Filters, Intent, Modality, RetrievalQuery, Scope
 from app.domain.ranking import Evidence, Notice, RankedList, SearchResult
 from app.domain.words import body_terms, path_terms
 from app.search.dedupe import Entry
 
 MESSAGES: Mapping[str, str] = {
+    "not_a_filter": "{text} is not a filter that can be applied; it was taken as text",
+    "filters_hold_everywhere": "a filter holds for the whole query; as one of several alternatives it was applied to all of them",
+    "no_repository_matches": "no repository that is searched matches the filters",
     "nothing_indexed": "no repository has a published index yet",
     "repository_stale": "a newer revision of {repositories} is known than the one that was searched",
     "embeddings_pending": "{count:,} chunks have no embedding yet; the search by meaning does not see them",
@@ -49,10 +52,10 @@ def notice(code: str, **details: object) -> Notice:
     return Notice(code, MESSAGES.get(code, code.replace("_", " ")).format(**details))
 
 
-def scope_notices(scope: Scope, modalities: Iterable[Modality]) -> list[Notice]:
+def scope_notices(scope: Scope, modalities: Iterable[Modality], filters: Filters | None = None) -> list[Notice]:
     """What the caller should know of the index that was searched."""
     if not scope.snapshots:
-        return [notice("nothing_indexed")]
+        return [notice("no_repository_matches" if filters and filters.repositories else "nothing_indexed")]
     notices = []
     if stale := [snapshot.repository for snapshot in scope.snapshots if snapshot.stale]:
         notices.append(notice("repository_stale", repositories=", ".join(stale)))
@@ -97,22 +100,6 @@ def relevance(entries: Sequence[Entry], shown: Sequence[SearchResult], query: Re
         return "strong"
     telling = not query.terms.only_stop_words  # a chunk that says "how", "is" and "it" answers nothing
     return "strong" if telling and any(_has_every_word(result, query.terms.words) for result in shown) else "weak"
-
-
-def absence(
-    scope: Scope, lists: Mapping[Modality, RankedList], query: RetrievalQuery, *, partial: bool, files: int | None = None
-) -> Mapping[str, object] | None:
-    """For a literal, a named symbol or a single word without results: is it proven that there is none? None for questions.
-
-    ``files``: how many indexed files match the filters, when there are any; where none does, nothing was looked at and nothing is proven.
-    """
-    names_symbol = query.terms.single or (query.classification.intent is Intent.FIND_DEFINITION and query.classification.operands)
-    if query.literal is None and not names_symbol:
-        return None
-    searched = sum(snapshot.files for snapshot in scope.snapshots) if files is None else files
-    total = searched + sum(snapshot.skipped for snapshot in scope.snapshots)
-    complete = bool(lists) and all(ranked.complete for ranked in lists.values()) and not partial
-    return {"proven": complete and searched == total and files != 0, "files_searched": searched, "files_total": total}
 
 
 def _is_text_match(evidence: Evidence) -> bool:

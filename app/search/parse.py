@@ -1,4 +1,4 @@
-"""The query text, checked and taken apart. Filters inside the text will be read here; for now the text is used whole."""
+"""The query text, checked and taken apart: what to look for, and the filters of the text and of the request together."""
 
 from __future__ import annotations
 
@@ -7,21 +7,41 @@ from typing import Final
 
 from app.domain.chunk_id import parse_chunk_id
 from app.domain.errors import InvalidRequest
+from app.domain.expression import EVERYTHING, Expression, terms
 from app.domain.matching import matcher
 from app.domain.query import Filters, Modality, SearchRequest
+from app.domain.ranking import Notice
 from app.domain.symbol_id import parse_id
+from app.search.notices import notice
+from app.search.query_language import Understood, understand
 
 LONGEST_QUERY: Final = 10_000
 """Characters."""
 
+MOST_TERMS: Final = 50
+"""In a boolean expression; each is looked for in every candidate."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """``literal``: the whole text is one literal (or, with ``filters.regex``, one pattern), never a question."""
+    """``literal``: the whole text is one literal (with ``filters.regex`` one pattern) or the words of ``expression``, never a question.
+
+    ``listing``: the query has filters and nothing to look for; then everything that passes them is an answer.
+    """
 
     text: str
     filters: Filters
     literal: bool
+    expression: Expression | None = None
+    listing: bool = False
+    warnings: tuple[Notice, ...] = ()
+
+    @property
+    def rule(self) -> str:
+        """Which rule of the query language made the route plain; it stands where a classifier's rule would."""
+        if self.listing:
+            return "filters"
+        return "expression" if self.expression is not None else "regex" if self.filters.regex else "literal"
 
 
 def parse(request: SearchRequest) -> ParsedQuery:
@@ -33,14 +53,41 @@ def parse(request: SearchRequest) -> ParsedQuery:
     text = request.query if literal else request.query.strip()
     if request.like or request.unlike:
         _check_examples(request, text)
-    elif not text:
+    elif not text and not _lists(request.filters):
         raise InvalidRequest("the query is empty", field="query")
     if "\0" in text:
         raise InvalidRequest("the query contains a NUL character", field="query")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise InvalidRequest("the query contains half of a surrogate pair", field="query")
     filters = replace(request.filters, languages=tuple(language.lower() for language in request.filters.languages))
-    return ParsedQuery(text, _exact_filters(text, filters) if literal else filters, literal)
+    if literal or (request.like and not text):
+        return ParsedQuery(text, _exact_filters(text, filters) if literal else filters, literal)
+    return _read(understand(text, filters), request)
+
+
+def _read(said: Understood, request: SearchRequest) -> ParsedQuery:
+    warnings = [notice("not_a_filter", text=text) for text in said.ignored]
+    warnings += [notice("filters_hold_everywhere")] if said.everywhere else []
+    if said.expression is None:
+        listing = not said.text.strip() and not request.like
+        by_text = listing and not (said.filters.kinds or said.filters.symbols)
+        return ParsedQuery(said.text, said.filters, by_text, EVERYTHING if by_text else None, listing, tuple(warnings))
+    if request.like or request.unlike:
+        raise InvalidRequest("a boolean expression cannot be compared with examples", field="like")
+    used = [*terms(said.expression), *terms(said.expression, positive=False)]
+    if len(used) > MOST_TERMS:
+        raise InvalidRequest(f"the expression has {len(used)} terms; at most {MOST_TERMS} are allowed", field="query")
+    if [*used] == [said.expression] and used[0].regex:
+        filters = _exact_filters(used[0].text, replace(said.filters, regex=True))
+        return ParsedQuery(used[0].text, filters, True, warnings=tuple(warnings))
+    for term in used:
+        _ = term.matcher  # raises for what is no pattern
+    return ParsedQuery(said.text, said.filters, True, said.expression, warnings=tuple(warnings))
+
+
+def _lists(filters: Filters) -> bool:
+    """Whether there is something to list when nothing is looked for."""
+    return not filters.regex and any((filters.languages, filters.paths, filters.kinds, filters.symbols, filters.without))
 
 
 def _check_examples(request: SearchRequest, text: str) -> None:

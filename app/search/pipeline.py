@@ -14,7 +14,8 @@ from app.domain.ranking import Candidate, Degradation, RankedList, Routing, Sear
 from app.domain.words import query_terms
 from app.ports import ChunkStore, Retriever, SnapshotStore
 from app.search import cursor as cursors
-from app.search.answer import Found, Page, answer, routing
+from app.search.absence import NOTHING_UNREAD, unread_files
+from app.search.answer import Found, Page, Ranking, answer, routing
 from app.search.boost import boost
 from app.search.dedupe import dedupe
 from app.search.demote import demote
@@ -24,6 +25,8 @@ from app.search.neighbours import BEST_HITS, mark_neighbours
 from app.search.parse import ParsedQuery, parse
 from app.search.present import present
 from app.search.profiles import Profiles, load_profiles
+from app.search.progress import SILENT, Progress
+from app.search.repository_names import within
 from app.search.rescore import is_rescored, rescore
 from app.search.route import Plan, fused, route
 from app.search.twins import demote_twins, possible_twins
@@ -68,26 +71,40 @@ class SearchService:
         plan = route(classification, request, parsed, self._profiles)
         return routing(request, classification, plan, Gathered())
 
-    async def search(self, request: SearchRequest) -> SearchAnswer:
+    async def search(self, request: SearchRequest, progress: Progress = SILENT) -> SearchAnswer:
         """Raises InvalidRequest, QueryNotServable, NotFound, NotIndexed, CursorExpired and StoreUnavailable.
 
         A retriever that fails or is late makes the answer partial, not an error, unless the store is gone for all of them.
         """
         started = perf_counter()
-        parsed = parse(request)
-        classification = self._classify(request, parsed)
-        plan = route(classification, request, parsed, self._profiles)
-        at = cursors.decode(request.cursor, request) if request.cursor else None
-        scope = await self._resolve(request, at)
-        query = self._retrieval_query(request, parsed, classification, scope, at)
-        found = await self._find(request, plan, query, started)
-        entries = dedupe(found.candidates, request.dedupe, await self._texts(request, scope, found.candidates))
-        offset = at.offset if at else 0
+        ranking = await self.rank(request, progress)
+        query, found, entries, offset = ranking.query, ranking.found, ranking.entries, ranking.offset
         page = entries[offset : offset + request.limit]
         shown = await present(page, self._chunks, query, request, found.plan, self._profiles.features)
         missing = [modality for modality, _ in found.plan.modalities if modality not in self._retrievers]
         files = None if entries else await self._files_in_filters(query)
-        return answer(Page(request, parsed, query, found, entries, offset, shown, missing, files), (perf_counter() - started) * 1_000)
+        unread = NOTHING_UNREAD if entries else await unread_files(self._snapshots, query)
+        shown_page = Page(request, ranking.parsed, query, found, entries, offset, shown, missing, files, unread)
+        return answer(shown_page, (perf_counter() - started) * 1_000)
+
+    async def rank(self, request: SearchRequest, progress: Progress = SILENT) -> Ranking:
+        """All entries of all pages, before any is read from the store; raises what ``search`` does."""
+        started = perf_counter()
+        parsed = parse(request)
+        classification = self._classify(request, parsed)
+        plan = route(classification, request, parsed, self._profiles)
+        at = cursors.decode(request.cursor, request) if request.cursor else None
+        scope = await self._resolve(request, parsed, at)
+        query = self._retrieval_query(request, parsed, classification, scope, at)
+        progress.routed(routing(request, classification, plan, Gathered()))
+        found = await self._find(request, plan, query, started, progress)
+        entries = dedupe(found.candidates, request.dedupe, await self._texts(request, scope, found.candidates))
+        return Ranking(parsed, query, found, entries, at.offset if at else 0)
+
+    async def scope(self, request: SearchRequest) -> Scope:
+        """The index that an answer would be read from; raises what ``search`` does before it looks for anything."""
+        at = cursors.decode(request.cursor, request) if request.cursor else None
+        return await self._resolve(request, parse(request), at)
 
     async def _files_in_filters(self, query: RetrievalQuery) -> int | None:
         """How many files the filters leave; None without filters."""
@@ -97,17 +114,19 @@ class SearchService:
     def _classify(self, request: SearchRequest, parsed: ParsedQuery) -> Classification:
         if request.like or request.unlike:
             return Classification(Intent.FIND_SIMILAR, 1.0, "example")
-        if parsed.literal:
-            return Classification(Intent.EXACT_MATCH, 1.0, "regex" if parsed.filters.regex else "literal", (parsed.text,))
+        if parsed.literal or parsed.listing:
+            intent = Intent.EXACT_MATCH if parsed.literal else Intent.FIND_DEFINITION
+            return Classification(intent, 1.0, parsed.rule, (parsed.text,) if parsed.text else ())
         return self._classifier.classify(parsed.text)
 
-    async def _resolve(self, request: SearchRequest, at: cursors.Cursor | None) -> Scope:
+    async def _resolve(self, request: SearchRequest, parsed: ParsedQuery, at: cursors.Cursor | None) -> Scope:
         if at is None:
-            return await self._snapshots.resolve(request.repositories)
+            scope = await self._snapshots.resolve(request.repositories, parsed.filters.revision)
+            return within(scope, parsed.filters.repositories)
         scope = await self._snapshots.resolve_pinned(at.generations)
         if request.repositories and not {s.repository for s in scope.snapshots} <= set(request.repositories):
             raise InvalidRequest("this cursor belongs to another question", field="cursor")
-        return scope
+        return within(scope, parsed.filters.repositories)
 
     def _retrieval_query(
         self, request: SearchRequest, parsed: ParsedQuery, classification: Classification, scope: Scope, at: cursors.Cursor | None
@@ -132,25 +151,28 @@ class SearchService:
             results=request.limit + (at.offset if at else 0),
             like=request.like,
             unlike=request.unlike,
+            expression=parsed.expression,
         )
 
     def _deadline_ms(self, request: SearchRequest) -> int:
         return min(request.timeout_ms or self._settings.deadline_ms, self._settings.max_deadline_ms)
 
-    async def _find(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, started: float) -> Found:
+    async def _find(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, started: float, progress: Progress) -> Found:
         """Follow the plan; a direct route that finds nothing goes on to fusion, which asks the modalities not asked yet."""
         if plan.strategy is not Strategy.DIRECT and not any(modality in self._retrievers for modality, _ in plan.modalities):
             names = " and ".join(modality for modality, _ in plan.modalities)
             raise QueryNotServable(f"{names} search is not configured", field="modalities" if request.modalities else "preset")
-        gathered = await self._gather(plan, query, request, started, Gathered())
+        gathered = await self._gather(plan, query, request, started, Gathered(), progress)
         fallback_from = None
         ended = plan.final or query.after is not None
         if plan.strategy is Strategy.DIRECT and not ended and not any(_found_exactly(ranked) for ranked in gathered.lists.values()):
             fallback_from, plan = plan.strategy, fused(query.classification, request.preset, self._profiles)
-            gathered = await self._gather(plan, query, request, started, gathered)
+            gathered = await self._gather(plan, query, request, started, gathered, progress)
         return Found(plan, gathered, await self._rank(request, plan, query, gathered), fallback_from)
 
-    async def _gather(self, plan: Plan, query: RetrievalQuery, request: SearchRequest, started: float, earlier: Gathered) -> Gathered:
+    async def _gather(
+        self, plan: Plan, query: RetrievalQuery, request: SearchRequest, started: float, earlier: Gathered, progress: Progress
+    ) -> Gathered:
         asked = {*earlier.lists, *(degradation.modality for degradation in earlier.degraded)}
         retrievers = [self._retrievers[m] for m, _ in plan.modalities if m in self._retrievers and m not in asked]
         if not query.scope.snapshots or not retrievers:
@@ -158,14 +180,15 @@ class SearchService:
         left = query.deadline_ms - int((perf_counter() - started) * 1_000)
         # A caller who names a time has it; by default one slow retriever leaves time for the rest.
         most = query.deadline_ms if request.timeout_ms else self._settings.retriever_deadline_ms
-        gathered = await gather(retrievers, replace(query, deadline_ms=max(1, min(left, most))), self._on_degraded)
+        gathered = await gather(retrievers, replace(query, deadline_ms=max(1, min(left, most))), self._on_degraded, progress)
         return gathered.with_earlier(earlier)
 
     async def _rank(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, gathered: Gathered) -> list[Candidate]:
         intent = query.classification.intent
         if plan.strategy is Strategy.WEIGHTED_RRF:
             candidates = weighted_rrf(gathered.lists, plan)
-            shown = [(candidate.key, candidate.chunks[0].chunk_id) for candidate in candidates if candidate.chunks]
+            first = candidates[: self._profiles.depth_boosted]
+            shown = [(candidate.key, candidate.chunks[0].chunk_id) for candidate in first if candidate.chunks]
             centralities = await self._chunks.centralities(query.scope, shown) if shown else {}
             candidates = boost(candidates, centralities, self._profiles.boost)
         else:

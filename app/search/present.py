@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
 from app.domain.chunk_id import format_chunk_id
+from app.domain.permalink import permalink
 from app.domain.query import Modality, RetrievalQuery, SearchRequest
 from app.domain.ranking import ChunkText, Evidence, FileCopy, Highlight, LineSpan, SearchResult
 from app.ports import ChunkStore
@@ -16,7 +17,7 @@ from app.search.highlight import highlights, snippet
 from app.search.profiles import Feature
 from app.search.route import Plan
 
-_TEXT_RELATIONS = ("literal", "pattern")
+_TEXT_RELATIONS = ("literal", "pattern", "expression")
 _ENVELOPE_BYTES = 2_000  # the answer around its results: routing, index, coverage
 
 
@@ -77,6 +78,7 @@ def _result(
         snippet=shown.text,
         snippet_start_line=shown.start_line,
         snippet_truncated=shown.truncated,
+        permalink=permalink(snapshot, key.path, chunk.start_line, chunk.end_line),
         highlights=marks,
         score=candidate.score if candidate.rescored is None else candidate.rescored,
         evidence=tuple(_with_line(item, marks) for item in entry.chunk.evidence) + sites,
@@ -90,7 +92,7 @@ def _with_line(evidence: Evidence, marks: Sequence[Highlight]) -> Evidence:
     """A match of a text stands where the first highlight does, if it does not say otherwise."""
     if evidence.line is not None or evidence.relation not in _TEXT_RELATIONS or not marks:
         return evidence
-    return replace(evidence, line=marks[0].line)
+    return evidence._replace(line=marks[0].line)
 
 
 def _within(results: Sequence[SearchResult | None], most_bytes: int) -> list[SearchResult | None]:
@@ -112,4 +114,7 @@ def _cut(result: SearchResult, most_bytes: int) -> SearchResult:
 
 
 def _size(result: SearchResult | None) -> int:
-    return len(json.dumps(asdict(result)).encode()) if result else 0
+    if result is None:
+        return 0
+    evidence = [item._asdict() for item in result.evidence]
+    return len(json.dumps({**asdict(replace(result, evidence=())), "evidence": evidence}).encode())

@@ -59,6 +59,7 @@ class Profiles:
     depth_factor: int
     depth_chunks: int
     depth_rescored: int
+    depth_boosted: int
     boost: BoostProfile
     demotion: DemotionProfile
     features: tuple[Feature, ...]
@@ -77,6 +78,7 @@ def load_profiles() -> Profiles:
         depth_factor=data["depth"]["factor"],
         depth_chunks=data["depth"]["chunks"],
         depth_rescored=data["depth"]["rescored"],
+        depth_boosted=data["depth"]["boosted"],
         boost=BoostProfile(**data["boost"]),
         demotion=DemotionProfile(
             factors={PathClass(name): factor for name, factor in demotion["factors"].items()},

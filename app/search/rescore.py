@@ -6,7 +6,7 @@ Measured on 579 judged queries (docs/ranking.md): NDCG@10 .886 → .932 on ten r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from app.domain.query import Intent, SearchRequest, Strategy
@@ -37,11 +37,12 @@ def rescore(candidates: Sequence[Candidate], single: bool, profiles: Profiles) -
     ``rescored`` becomes Σ weight × feature × demotion, ``features`` the values in [0, 1] that were summed.
     """
     largest = {feature.raw: max((c.features.get(feature.raw, 0.0) for c in candidates), default=0.0) for feature in profiles.features}
-    head = [_rescored(candidate, largest, single, profiles.features) for candidate in candidates[: profiles.depth_rescored]]
+    terms = [(f.name, f.raw, f.weight_for(single), (largest[f.raw] or 1.0) if f.normalised else 1.0) for f in profiles.features]
+    head = [_rescored(candidate, terms) for candidate in candidates[: profiles.depth_rescored]]
     head.sort(key=lambda candidate: (-(candidate.rescored or 0.0), candidate.key.path, candidate.key.repository_id))
     floor = min((candidate.rescored or 0.0 for candidate in head), default=0.0)
     # Two scales in one list: the rest must not seem better than what stands before it.
-    return head + [replace(c, score=floor) if c.score > floor else c for c in candidates[profiles.depth_rescored :]]
+    return head + [c._replace(score=floor) if c.score > floor else c for c in candidates[profiles.depth_rescored :]]
 
 
 def feature_values(candidate: Candidate, single: bool, features: Sequence[Feature]) -> list[FeatureValue]:
@@ -49,13 +50,8 @@ def feature_values(candidate: Candidate, single: bool, features: Sequence[Featur
     return [FeatureValue(f.name, candidate.features.get(f.name, 0.0), f.weight_for(single)) for f in features]
 
 
-def _rescored(candidate: Candidate, largest: dict[str, float], single: bool, features: Sequence[Feature]) -> Candidate:
-    values = {feature.name: _value(feature, candidate.features.get(feature.raw, 0.0), largest[feature.raw]) for feature in features}
-    total = sum(feature.weight_for(single) * values[feature.name] for feature in features)
-    return replace(candidate, features=values, rescored=total * candidate.demotion)
-
-
-def _value(feature: Feature, raw: float, largest: float) -> float:
-    if not feature.normalised:
-        return max(0.0, raw)
-    return max(0.0, raw) / largest if largest > 0 else 0.0
+def _rescored(candidate: Candidate, terms: Sequence[tuple[str, str, float, float]]) -> Candidate:
+    """``terms``: a feature's name, the raw value that it is made of, its weight and what the raw value is divided by."""
+    values = {name: max(0.0, candidate.features.get(raw, 0.0)) / scale for name, raw, _, scale in terms}
+    total = sum(weight * values[name] for name, _, weight, _ in terms)
+    return candidate._replace(features=values, rescored=total * candidate.demotion)

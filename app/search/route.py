@@ -25,10 +25,13 @@ class Plan:
 
 
 def route(classification: Classification, request: SearchRequest, parsed: ParsedQuery, profiles: Profiles) -> Plan:
-    """Decide the route; the order of the rules is part of the contract (examples, explicit choice, quick, exact, direct, fused)."""
+    """Decide the route; the order of the rules is part of the contract (examples, filters alone, explicit, quick, exact, direct, fused)."""
     if request.like or request.unlike:
         weight = profiles.weights[Intent.FIND_SIMILAR][Modality.SEMANTIC]
         return Plan(Strategy.SINGLE, ((Modality.SEMANTIC, weight),), _k(request.preset, profiles))
+    if parsed.listing:
+        lists = Modality.STRUCTURAL if parsed.filters.kinds or parsed.filters.symbols else Modality.TEXT
+        return Plan(Strategy.DIRECT, ((lists, 1.0),), _k(request.preset, profiles), final=True)
     if request.modalities:
         return _explicit(classification, request, profiles)
     if request.preset is Preset.QUICK:
@@ -50,7 +53,7 @@ def fused(classification: Classification, preset: Preset, profiles: Profiles) ->
 
 
 def is_plain(classification: Classification, parsed: ParsedQuery) -> bool:
-    """One line, one operand, no pattern, no filter but repository, language and path: one modality can answer it alone."""
+    """One line, one operand, no pattern, no filter but repository, revision, language and path: one modality can answer it alone."""
     filters = parsed.filters
     narrowed = Filters(
         languages=filters.languages,
@@ -58,6 +61,8 @@ def is_plain(classification: Classification, parsed: ParsedQuery) -> bool:
         include_tests=filters.include_tests,
         include_docs=filters.include_docs,
         include_vendor=filters.include_vendor,
+        repositories=filters.repositories,
+        revision=filters.revision,
     )
     return len(parsed.text.splitlines()) == 1 and len(classification.operands) == 1 and filters == narrowed
 

@@ -7,7 +7,6 @@ out: who looks for the variant still finds it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 from typing import Final
@@ -66,8 +65,7 @@ def _demoted(candidate: Candidate, twin: FileKey | None, factor: float) -> Candi
     if twin is None:
         return candidate
     reason = f"variant of {twin.path}"
-    return replace(
-        candidate,
+    return candidate._replace(
         demotion=candidate.demotion * factor,
         demotion_reason=f"{candidate.demotion_reason}, {reason}" if candidate.demotion_reason else reason,
         rescored=None if candidate.rescored is None else candidate.rescored * factor,

@@ -81,7 +81,7 @@ class Chunks:
         """See ports.ChunkStore."""
         snapshots = {snapshot.repository_id: snapshot for snapshot in scope.snapshots}
         wanted = [(key.repository_id, chunk_id, snapshots[key.repository_id]) for key, chunk_id in chunks]
-        async with self._pool.connection() as connection:
+        async with self._pool.keyed() as connection:
             rows = await connection.fetch(
                 CENTRALITIES,
                 [item[0] for item in wanted],
@@ -93,7 +93,7 @@ class Chunks:
 
     async def links(self, scope: Scope, best: Sequence[Candidate], others: Sequence[Candidate]) -> Sequence[FileLink]:
         """See ports.ChunkStore."""
-        async with self._pool.connection() as connection:
+        async with self._pool.keyed() as connection:
             rows = await connection.fetch(
                 LINKS,
                 *scope.columns,
@@ -108,7 +108,7 @@ class Chunks:
     async def defined_names(self, files: Sequence[Candidate]) -> Mapping[FileKey, frozenset[str]]:
         """See ports.ChunkStore."""
         keys = {(candidate.key.repository_id, candidate.file_id): candidate.key for candidate in files}
-        async with self._pool.connection() as connection:
+        async with self._pool.keyed() as connection:
             rows = await connection.fetch(DEFINED_NAMES, [key[0] for key in keys], [key[1] for key in keys])
         return {keys[row["repository_id"], row["file_id"]]: frozenset(row["names"]) for row in rows}
 
@@ -118,7 +118,7 @@ class Chunks:
         """See ports.ChunkStore; only chunks of the scope's repositories are read."""
         allowed = {snapshot.repository_id for snapshot in scope.snapshots}
         wanted = [pair for pair in dict.fromkeys(chunks) if pair[0] in allowed]
-        async with self._pool.connection() as connection:
+        async with self._pool.keyed() as connection:
             rows = await connection.fetch(
                 CHUNKS,
                 [pair[0] for pair in wanted],

@@ -23,7 +23,7 @@ MAX_ATTEMPTS: Final = 5
 
 _COLUMNS = """
     j.id::text AS id, r.name AS repository, j.repository_id, j.state, j.stage, j.files_done, j.files_total, j.error, j.attempts, j.revision,
-    j.created_at, j.started_at, j.finished_at, j.result
+    j.priority,    j.created_at, j.started_at, j.finished_at, j.result
 """
 _SELECT = f"SELECT {_COLUMNS} FROM job j JOIN repository r ON r.id = j.repository_id"
 
@@ -71,9 +71,12 @@ class Jobs:
             created = await connection.fetchval(ENQUEUE, uuid.uuid4(), repository_id, revision, priority)
             if created is None:
                 waiting = await connection.fetchval(
-                    "UPDATE job SET revision = COALESCE($2, revision) WHERE repository_id = $1 AND state = 'queued' RETURNING id::text",
+                    "UPDATE job SET revision = COALESCE($2, revision), priority = greatest(priority, $3), "
+                    "run_after = CASE WHEN $3 > 0 THEN now() ELSE run_after END "
+                    "WHERE repository_id = $1 AND state = 'queued' RETURNING id::text",
                     repository_id,
                     revision,
+                    priority,
                 )
                 if waiting is not None:
                     return await _get(connection, waiting), True
@@ -86,11 +89,15 @@ class Jobs:
         async with self._pool.connection() as connection:
             return await _get(connection, job_id)
 
-    async def list(self, repository: str | None = None, limit: int = 50) -> Sequence[Job]:
-        """The newest jobs, of one repository or of all."""
+    async def list(self, repository: str | None = None, limit: int = 50, state: JobState | None = None) -> Sequence[Job]:
+        """The newest jobs, of one repository or of all, in one state or in any."""
         async with self._pool.connection() as connection:
             rows = await connection.fetch(
-                f"{_SELECT} WHERE $1::text IS NULL OR r.name = $1 ORDER BY j.created_at DESC, j.id LIMIT $2", repository, limit
+                f"{_SELECT} WHERE ($1::text IS NULL OR r.name = $1) AND ($3::text IS NULL OR j.state = $3) "
+                "ORDER BY j.created_at DESC, j.id LIMIT $2",
+                repository,
+                limit,
+                state and str(state),
             )
         return [_job(row) for row in rows]
 
@@ -248,6 +255,7 @@ def _job(row: asyncpg.Record) -> Job:
         error=row["error"],
         attempts=row["attempts"],
         revision=row["revision"],
+        priority=row["priority"],
         created_at=row["created_at"],
         started_at=row["started_at"],
         finished_at=row["finished_at"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import asyncpg
 
@@ -28,6 +28,7 @@ class Pool:
         self._statement_timeout_ms = statement_timeout_ms
         self._application_name = application_name
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._generic: set[int] = set()
         self._opening = asyncio.Lock()
 
     async def open(self) -> None:
@@ -50,6 +51,7 @@ class Pool:
                     max_size=self._size,
                     max_inactive_connection_lifetime=60,
                     reset=_no_reset,
+                    init=self._begun,
                 )
             except CONNECTION_ERRORS as error:
                 raise StoreUnavailable(f"cannot reach PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
@@ -63,24 +65,39 @@ class Pool:
                 self._pool.terminate()
             self._pool = None
 
+    def connection(self) -> AbstractAsyncContextManager[Connection]:
+        """A connection of one's own; raises StoreUnavailable when none can be had or it is lost. A plan is made for each statement."""
+        return self._acquired(generic=False)
+
+    def keyed(self) -> AbstractAsyncContextManager[Connection]:
+        """The same for statements that look rows up by key: their plans do not depend on the values and are made once, which often takes
+        longer than to run them."""
+        return self._acquired(generic=True)
+
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
-        """A connection of one's own; raises StoreUnavailable when none can be had or it is lost."""
+    async def _acquired(self, *, generic: bool) -> AsyncIterator[Connection]:
         if self._pool is None:
             await self.open()
         assert self._pool is not None
         try:
             async with self._pool.acquire(timeout=_ACQUIRE_SECONDS) as connection:
+                await self._plan(connection, generic=generic)
                 yield connection
         except CONNECTION_ERRORS as error:
             raise StoreUnavailable(f"lost PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
 
-    @asynccontextmanager
-    async def keyed(self) -> AsyncIterator[Connection]:
-        """A connection for many small statements that look rows up by key: their plans do not depend on the values and are made once."""
-        async with self.connection() as connection, connection.transaction():
-            await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-            yield connection
+    async def _begun(self, connection: Connection) -> None:
+        self._generic.discard(connection.get_server_pid())
+
+    async def _plan(self, connection: Connection, *, generic: bool) -> None:
+        """Set the connection's mode of planning unless it has it already."""
+        pid = connection.get_server_pid()
+        if generic and pid not in self._generic:
+            await connection.execute("SET plan_cache_mode = force_generic_plan")
+            self._generic.add(pid)
+        elif not generic and pid in self._generic:
+            await connection.execute("SET plan_cache_mode = force_custom_plan")
+            self._generic.discard(pid)
 
 
 async def _no_reset(connection: Connection) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 from app.storage.engine import Connection
 from app.storage.generations import BRANCH_TABLES
 from app.storage.jobs import LOCK_NAMESPACE
+from app.storage.posting_merge import merge_segments
 
 MOST_SEGMENTS: Final = 8
 DEAD_SHARE: Final = 0.2
@@ -26,7 +27,15 @@ FORGET_GENERATIONS = """
     DELETE FROM generation WHERE repository_id = $1 AND replaced_at < now() - make_interval(secs => $2)
 """
 
-OLDEST = "SELECT branch_id, min(generation) AS generation FROM generation WHERE repository_id = $1 GROUP BY branch_id"
+READABLE = """
+    SELECT branch_id, array_agg(generation ORDER BY generation) AS generations FROM generation WHERE repository_id = $1 GROUP BY branch_id
+"""
+
+# Several refs share one line of generations: what ended before the newest may still be shown by an older one.
+DEAD_ROWS = """
+    DELETE FROM {table} WHERE repository_id = $1 AND branch_id = $2 AND to_gen <= ($3::int[])[array_upper($3::int[], 1)]
+        AND NOT EXISTS (SELECT FROM unnest($3::int[]) AS g WHERE from_gen <= g AND to_gen > g)
+"""
 
 DEAD_FILES = """
     DELETE FROM file_version v WHERE repository_id = $1
@@ -35,26 +44,9 @@ DEAD_FILES = """
 """
 
 SEGMENTS = """
-    SELECT count(DISTINCT p.segment_id)::int AS segments, r.dead_chunks,
+    SELECT (SELECT count(*)::int FROM segment WHERE repository_id = $1) AS segments, r.dead_chunks,
            (SELECT count(*)::int FROM chunk WHERE repository_id = $1) AS live
-    FROM repository r LEFT JOIN posting p ON p.repository_id = r.id
-    WHERE r.id = $1 GROUP BY r.id
-"""
-
-MERGE = """
-    INSERT INTO posting (repository_id, term, segment_id, files, chunks, weights)
-    SELECT $1, p.term, $2, count(DISTINCT c.file_id)::int,
-           array_agg(u.chunk_id ORDER BY u.chunk_id), array_agg(u.weight ORDER BY u.chunk_id)
-    FROM posting p
-    CROSS JOIN LATERAL unnest(p.chunks, p.weights) AS u(chunk_id, weight)
-    JOIN chunk c ON c.repository_id = p.repository_id AND c.chunk_id = u.chunk_id
-    WHERE p.repository_id = $1 AND p.segment_id < $2
-    GROUP BY p.term
-"""
-
-COUNT_SEGMENT = """
-    INSERT INTO segment (repository_id, segment_id, files, chunks)
-    SELECT $1, $2, count(DISTINCT file_id)::int, count(*)::int FROM chunk WHERE repository_id = $1
+    FROM repository r WHERE r.id = $1
 """
 
 
@@ -86,14 +78,9 @@ async def sweep(connection: Connection, repository_id: int, grace_seconds: float
 
 async def _sweep(connection: Connection, repository_id: int, grace_seconds: float) -> Swept:
     forgotten = await connection.execute(FORGET_GENERATIONS, repository_id, grace_seconds)
-    for branch in await connection.fetch(OLDEST, repository_id):
+    for branch in await connection.fetch(READABLE, repository_id):
         for table in BRANCH_TABLES:
-            await connection.execute(
-                f"DELETE FROM {table} WHERE repository_id = $1 AND branch_id = $2 AND to_gen <= $3",
-                repository_id,
-                branch["branch_id"],
-                branch["generation"],
-            )
+            await connection.execute(DEAD_ROWS.format(table=table), repository_id, branch["branch_id"], branch["generations"])
     dead = [row["file_id"] for row in await connection.fetch(DEAD_FILES, repository_id)]
     if dead:
         await _delete_content(connection, repository_id, dead)
@@ -126,8 +113,5 @@ async def _merge_segments(connection: Connection, repository_id: int) -> bool:
         "UPDATE repository SET next_segment_id = next_segment_id + 1, dead_chunks = 0 WHERE id = $1 RETURNING next_segment_id - 1",
         repository_id,
     )
-    await connection.execute(MERGE, repository_id, segment_id)
-    await connection.execute(COUNT_SEGMENT, repository_id, segment_id)
-    for table in ("posting", "segment"):
-        await connection.execute(f"DELETE FROM {table} WHERE repository_id = $1 AND segment_id < $2", repository_id, segment_id)
+    await merge_segments(connection, repository_id, segment_id)
     return True

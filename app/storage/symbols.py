@@ -20,10 +20,11 @@ MOST_CENTRAL = """
     SELECT s.symbol_id, s.name, s.qualified, s.kind, s.signature, s.start_line, s.end_line
     FROM repository r
     JOIN branch b ON b.repository_id = r.id
-    JOIN centrality z ON z.repository_id = r.id AND z.branch_id = b.branch_id AND z.from_gen <= b.current_gen AND z.to_gen > b.current_gen
+    JOIN ref d ON d.repository_id = r.id AND d.is_default
+    JOIN centrality z ON z.repository_id = r.id AND z.branch_id = b.branch_id AND z.from_gen <= d.generation AND z.to_gen > d.generation
     JOIN symbol s ON s.repository_id = r.id AND s.symbol_id = z.symbol_id
-    JOIN file f ON f.repository_id = r.id AND f.branch_id = b.branch_id AND f.file_id = s.file_id AND f.from_gen <= b.current_gen
-        AND f.to_gen > b.current_gen AND f.path_class = 'source'
+    JOIN file f ON f.repository_id = r.id AND f.branch_id = b.branch_id AND f.file_id = s.file_id AND f.from_gen <= d.generation
+        AND f.to_gen > d.generation AND f.path_class = 'source'
     WHERE r.name = $1
     ORDER BY z.value DESC, f.path, s.ordinal
     LIMIT $2

@@ -34,6 +34,15 @@ repository = sa.Table(
     sa.Column("id", sa.Integer, sa.Identity(), primary_key=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("path", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False, server_default="directory"),
+    sa.Column("url", sa.Text),
+    sa.Column("refs", pg.ARRAY(sa.Text), nullable=False, server_default="{}"),
+    sa.Column("credential", sa.Text),
+    sa.Column("submodules", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("poll_seconds", sa.REAL),
+    sa.Column("config_version", sa.Integer, nullable=False, server_default=sa.text("1")),
+    sa.Column("source_error", sa.Text),
+    sa.Column("looked_at", sa.DateTime(timezone=True)),
     sa.Column("include", pg.ARRAY(sa.Text), nullable=False, server_default="{}"),
     sa.Column("exclude", pg.ARRAY(sa.Text), nullable=False, server_default="{}"),
     sa.Column("next_file_id", sa.Integer, nullable=False, server_default=sa.text("1")),
@@ -51,7 +60,6 @@ branch = sa.Table(
     sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("ref", sa.Text, nullable=False),
     sa.Column("current_gen", sa.Integer, nullable=False, server_default=sa.text("0")),
-    sa.Column("known_revision", sa.Text),
     sa.Column("embeddings_pending", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("embeddings_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("embeddings_withheld", sa.Integer, nullable=False, server_default=sa.text("0")),
@@ -65,12 +73,46 @@ generation = sa.Table(
     sa.Column("branch_id", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("generation", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("revision", sa.Text, nullable=False),
+    sa.Column("extractor", sa.Text, nullable=False),
+    sa.Column("config_version", sa.Integer, nullable=False),
     sa.Column("published_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
     sa.Column("replaced_at", sa.DateTime(timezone=True)),
     sa.Column("files", sa.Integer, nullable=False),
     sa.Column("skipped", sa.Integer, nullable=False),
     sa.Column("chunks", sa.Integer, nullable=False),
     sa.Column("coverage", pg.JSONB, nullable=False),
+)
+
+# What of a source is followed. Several refs share the line of generations: each shows one of them, and refs of one commit the same.
+ref = sa.Table(
+    "ref",
+    metadata,
+    _repository_id(small=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("is_default", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("generation", sa.Integer),
+    sa.Column("known_revision", sa.Text),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+)
+
+# What is known of git's blobs: a run reads only those that it does not know. ``reason``: why the bytes are no text worth searching.
+blob = sa.Table(
+    "blob",
+    metadata,
+    _repository_id(),
+    sa.Column("oid", pg.BYTEA, primary_key=True),
+    sa.Column("sha256", pg.BYTEA, nullable=False),
+    sa.Column("reason", sa.Text),
+    sa.Column("extractor", sa.Text, nullable=False),
+)
+
+webhook_delivery = sa.Table(
+    "webhook_delivery",
+    metadata,
+    sa.Column("forge", sa.Text, primary_key=True),
+    sa.Column("delivery", sa.Text, primary_key=True),
+    sa.Column("received_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
 )
 
 file_version = sa.Table(
@@ -89,6 +131,7 @@ file_version = sa.Table(
     sa.Column("encoding", sa.Text),
     sa.Column("bytes", sa.BigInteger, nullable=False),
     sa.Column("lines", sa.Integer, nullable=False),
+    sa.Column("first_chunk", sa.Integer, nullable=False),
     sa.Column("chunks", sa.Integer, nullable=False),
     sa.Column("name_words", pg.ARRAY(sa.Text), nullable=False),
     sa.UniqueConstraint("repository_id", "path", "sha256", "extractor", name="file_version_content_key"),
@@ -267,7 +310,8 @@ centrality = sa.Table(
     sa.Column("value", sa.REAL, nullable=False),
 )
 
-# What the postings of a segment were made of: the frequencies in them are out of these counts, dead content included.
+# What the postings of a segment were made of: the frequencies in them are out of these counts, dead content included. Its chunks have
+# the ids from ``first_chunk`` on, ``chunk_span`` at most; ``bits`` of a term's hash tell its bucket.
 segment = sa.Table(
     "segment",
     metadata,
@@ -275,17 +319,21 @@ segment = sa.Table(
     sa.Column("segment_id", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("files", sa.Integer, nullable=False),
     sa.Column("chunks", sa.Integer, nullable=False),
+    sa.Column("first_chunk", sa.Integer, nullable=False),
+    sa.Column("chunk_span", sa.Integer, nullable=False),
+    sa.Column("bits", sa.SmallInteger, nullable=False),
 )
 
+# About 64 terms in a row, packed by ``storage/posting_rows.py``: a row per term would be mostly overhead.
 posting = sa.Table(
     "posting",
     metadata,
     _repository_id(),
-    sa.Column("term", sa.Text, primary_key=True),
     sa.Column("segment_id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("files", sa.Integer, nullable=False),
-    sa.Column("chunks", pg.ARRAY(sa.Integer), nullable=False),
-    sa.Column("weights", pg.ARRAY(sa.SmallInteger), nullable=False),
+    sa.Column("bucket", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("terms", sa.Text, nullable=False),
+    sa.Column("counts", pg.BYTEA, nullable=False),
+    sa.Column("entries", pg.BYTEA, nullable=False),
 )
 
 name_word = sa.Table(
@@ -362,4 +410,14 @@ job = sa.Table(
     sa.Index("job_waiting", "priority", "created_at", postgresql_where=sa.text("state = 'queued'")),
     sa.Index("job_one_waiting", "repository_id", unique=True, postgresql_where=sa.text("state = 'queued'")),
     sa.Index("job_one_running", "repository_id", unique=True, postgresql_where=sa.text("state = 'running'")),
+)
+
+saved_scope = sa.Table(
+    "saved_scope",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("repositories", pg.ARRAY(sa.Text), nullable=False),
+    sa.Column("filters", pg.JSONB, nullable=False),
+    sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
 )

@@ -32,10 +32,14 @@ _ORDER: Final = [
     PathClass.GENERATED,
 ]
 
-_LIVE_CHUNK = """
+_SHOWN_BY_A_REF = """
+    EXISTS (SELECT FROM ref r WHERE r.repository_id = f.repository_id AND r.generation >= f.from_gen AND r.generation < f.to_gen)
+"""
+
+_LIVE_CHUNK = f"""
     file f
     JOIN branch b ON b.repository_id = f.repository_id AND b.branch_id = f.branch_id
-        AND f.from_gen <= b.current_gen AND f.to_gen > b.current_gen
+        AND (f.from_gen <= b.current_gen AND f.to_gen > b.current_gen OR {_SHOWN_BY_A_REF})
     JOIN chunk c ON c.repository_id = f.repository_id AND c.file_id = f.file_id
     LEFT JOIN embedding e ON e.repository_id = c.repository_id AND e.chunk_id = c.chunk_id AND e.vector_set = $2
 """
@@ -125,11 +129,11 @@ _REFRESH_COUNTS = f"""
 """
 
 # Repositories in which a chunk waits, or a failure may be tried again.
-_WAITING = """
+_WAITING = f"""
     SELECT DISTINCT f.repository_id
     FROM branch b
     JOIN file f ON f.repository_id = b.repository_id AND f.branch_id = b.branch_id
-        AND f.from_gen <= b.current_gen AND f.to_gen > b.current_gen
+        AND (f.from_gen <= b.current_gen AND f.to_gen > b.current_gen OR {_SHOWN_BY_A_REF})
     JOIN chunk c ON c.repository_id = f.repository_id AND c.file_id = f.file_id
     LEFT JOIN embedding e ON e.repository_id = c.repository_id AND e.chunk_id = c.chunk_id AND e.vector_set = $1
     WHERE e.chunk_id IS NULL

@@ -20,13 +20,15 @@ from app.domain.analysis import FileAnalysis, Postings
 from app.domain.code import Outcome
 from app.domain.errors import RepositoryNotFound
 from app.domain.facts import ResolvedEdge
-from app.domain.index import Coverage, SkipReason
+from app.domain.index import WORK_TREE, Coverage, SkipReason
 from app.domain.words import folded
-from app.storage.binary_copy import fetch_columns, posting_blocks
+from app.storage import refs
+from app.storage.binary_copy import fetch_columns
 from app.storage.engine import Connection
 from app.storage.facts import FactReader
 from app.storage.generations import BRANCH_TABLES, FOREVER
 from app.storage.packed import pack
+from app.storage.posting_rows import bucket_bits, posting_rows
 
 Row = tuple[object, ...]
 
@@ -72,11 +74,13 @@ class _Batch:
 class IndexWriter:
     """One index run's access to the store; one connection, one repository, one branch."""
 
-    def __init__(self, connection: Connection, repository_id: int, branch_id: int, extractor: str) -> None:
+    def __init__(self, connection: Connection, repository_id: int, branch_id: int, extractor: str, ref: str = WORK_TREE) -> None:
         self._connection = connection
         self._repository_id = repository_id
         self._branch_id = branch_id
         self._extractor = extractor
+        self._ref = ref
+        self._config_version = 0
         self.current_gen = 0
         self.repository: object = None
         """Tells repositories apart, also those of another database with the same id."""
@@ -98,7 +102,7 @@ class IndexWriter:
     async def begin(self) -> None:
         """Learn the current generation and remove what a killed run left of the next one."""
         state = await self._connection.fetchrow(
-            "SELECT b.current_gen, r.created_at FROM branch b JOIN repository r ON r.id = b.repository_id "
+            "SELECT b.current_gen, r.created_at, r.config_version FROM branch b JOIN repository r ON r.id = b.repository_id "
             "WHERE b.repository_id = $1 AND b.branch_id = $2",
             self._repository_id,
             self._branch_id,
@@ -106,6 +110,7 @@ class IndexWriter:
         if state is None:
             raise RepositoryNotFound("the repository was deleted before its index run")
         self.current_gen, self.repository = state["current_gen"], (self._repository_id, state["created_at"])
+        self._config_version = state["config_version"]
         async with self._connection.transaction():
             for table in BRANCH_TABLES:
                 where = "repository_id = $1 AND branch_id = $2"
@@ -310,8 +315,8 @@ class IndexWriter:
         """Make the next generation the current one; one transaction, so readers see the old or the new index whole."""
         async with self._connection.transaction():
             await self._connection.execute(
-                "INSERT INTO generation (repository_id, branch_id, generation, revision, files, skipped, chunks, coverage) "
-                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                "INSERT INTO generation (repository_id, branch_id, generation, revision, files, skipped, chunks, coverage, extractor, "
+                "config_version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
                 self._repository_id,
                 self._branch_id,
                 self.next_gen,
@@ -320,20 +325,15 @@ class IndexWriter:
                 coverage.skipped,
                 chunks,
                 json.dumps(asdict(coverage)),
+                self._extractor,
+                self._config_version,
             )
+            await refs.show(self._connection, self._repository_id, self._ref, self.next_gen, revision)
             await self._connection.execute(
-                "UPDATE generation SET replaced_at = now() WHERE repository_id = $1 AND branch_id = $2 AND generation < $3 "
-                "AND replaced_at IS NULL",
+                "UPDATE branch SET current_gen = $3 WHERE repository_id = $1 AND branch_id = $2",
                 self._repository_id,
                 self._branch_id,
                 self.next_gen,
-            )
-            await self._connection.execute(
-                "UPDATE branch SET current_gen = $3, known_revision = $4 WHERE repository_id = $1 AND branch_id = $2",
-                self._repository_id,
-                self._branch_id,
-                self.next_gen,
-                revision,
             )
         self.current_gen += 1
         return self.current_gen
@@ -349,6 +349,7 @@ class SegmentWriter:
         self._extractor = extractor
         self._files = 0
         self._chunks = 0
+        self._first_chunk: int | None = None
         self._symbol_words: Counter[str] = Counter()
         self._file_words: Counter[str] = Counter()
 
@@ -365,6 +366,8 @@ class SegmentWriter:
         if row is None:
             raise RepositoryNotFound("the repository was deleted during its index run")
         file_id, chunk_id = row["file_id"], row["chunk_id"]
+        if self._first_chunk is None:
+            self._first_chunk = chunk_id
         batch = _Batch()
         written = []
         for analysis in analyses:
@@ -396,6 +399,7 @@ class SegmentWriter:
                 analysis.encoding,
                 analysis.size,
                 analysis.lines,
+                first_chunk,
                 len(analysis.chunks),
                 list(analysis.name_words),
             )
@@ -450,10 +454,12 @@ class SegmentWriter:
 
     async def finish(self, postings: Postings) -> None:
         """Write the segment's postings and the words of its names; without them its files could not be found by words."""
-        blocks = posting_blocks(self._repository_id, self._segment_id, postings)
-        await self._connection.copy_to_table("posting", source=_asynchronous(blocks), format="binary")
+        bits, first_chunk = bucket_bits(len(postings.terms)), self._first_chunk or 0
         await self._connection.copy_records_to_table(
-            "segment", records=[(self._repository_id, self._segment_id, self._files, self._chunks)]
+            "posting", records=posting_rows(self._repository_id, self._segment_id, first_chunk, bits, postings)
+        )
+        await self._connection.copy_records_to_table(
+            "segment", records=[(self._repository_id, self._segment_id, self._files, self._chunks, first_chunk, self._chunks, bits)]
         )
         words = sorted(self._symbol_words.keys() | self._file_words.keys())
         await self._connection.execute(
@@ -465,8 +471,3 @@ class SegmentWriter:
             [self._symbol_words[word] for word in words],
             [self._file_words[word] for word in words],
         )
-
-
-async def _asynchronous(blocks: Iterable[bytes]) -> AsyncIterator[bytes]:
-    for block in blocks:
-        yield block

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks.graph import callgraphs, positions
+from benchmarks.graph import callgraphs, positions, scip
 
-SETS = {"pycg": callgraphs.score, "swarm": callgraphs.score, "stack": positions.score}
+SETS = {"pycg": callgraphs.score, "swarm": callgraphs.score, "stack": positions.score, "scip": scip.score}
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ def _calls(project: Project) -> Iterator[Call]:
 
 
 def _possible(project: Project) -> Iterator[Call]:
-    """What a reference without an edge may mean: everything of its name."""
+    """What a call without an edge may mean: everything of its name, or something of the language; who hands a function on may call it."""
     resolved = {(file.path, edge.reference) for file, edge in project.edges}
     for file in project.files:
         for ordinal, reference in enumerate(file.references):
@@ -53,6 +53,13 @@ def _possible(project: Project) -> Iterator[Call]:
             source = _name(project, Place(file, symbol))
             for place in project.by_name[reference.name]:
                 yield source, _label(place)
+            if not project.by_name[reference.name]:
+                yield source, f"{_BUILTIN}{reference.name}"
+                yield source, f"{_BUILTIN}{reference.receiver}.{reference.name}"
+    for _, edge in project.edges:
+        target = project.places.get(edge.target)
+        if edge.kind is EdgeKind.REFERENCES and target is not None and target.symbol is not None and target.symbol.kind.is_callable:
+            yield _name(project, project.places[edge.source]), _label(target)
 
 
 def _name(project: Project, place: Place) -> str:

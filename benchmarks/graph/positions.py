@@ -1,26 +1,25 @@
 """stack-graphs' tests: source files in which comments say on which lines the name above the caret is defined.
 
 A file holds several when comments ``--- path: a/b.py ---`` part it; lines count through the whole file. An assertion is met when every
-definition that an exact or likely edge leads to from there stands on a line that it names, and there is one if it names any.
+definition that the service gives for the place stands on a line that it names, and there is one if it names any.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.domain.code import EdgeClass
-from app.domain.facts import FileFacts, ResolvedEdge
-from benchmarks.graph.project import Project
+from app.domain.position import DefinitionSite
+from app.indexing.positions import SourceFile, name_at
+from app.indexing.resolve import DefinitionIndex
+from app.languages.registry import language_of
 from benchmarks.graph.scores import Score
 
 _PART = re.compile(r"^\s*(?:#|//|/\*)\s*-+\s*path:\s*(\S+)")
 _CARET = re.compile(r"^\s*(?:#|//|/\*|\{/\*)?\s*(\^).*?defined:\s*([\d,\s]*)")
 _ENDINGS = (".py", ".ts", ".tsx")
-_WORD = re.compile(r"[\w$]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +35,14 @@ def score(folder: Path) -> Score:
     for test in sorted(path for path in folder.rglob("*") if path.suffix in _ENDINGS):
         lines = test.read_text("utf-8").splitlines()
         parts = list(_parts(test.name, lines))
-        project = Project({part.path: "\n".join(part.lines) + "\n" for part in parts})
+        files = [file for part in parts if (file := _file(part)) is not None]
+        index = DefinitionIndex(file.facts for file in files)
         wanted, sure = set(), set()
         for line, column, expected in _assertions(lines):
             part = next(part for part in reversed(parts) if part.begins < line)
-            found = _targets(project, parts, part, line - part.begins, column)
+            file = next(file for file in files if file.path == part.path)
+            at = name_at(file, index, line - part.begins, column)
+            found = {_line(parts, site) for site in at.definitions} if at is not None else set()
             name = f"{line}:{column}"
             wanted.add((name, "met"))
             sure.add((name, "met" if (found <= expected and (found or not expected)) else f"{sorted(found)} for {sorted(expected)}"))
@@ -70,27 +72,15 @@ def _assertions(lines: list[str]) -> Iterator[tuple[int, int, set[int]]]:
         yield above, match.start(1), {int(text) for text in re.findall(r"\d+", match[2])}
 
 
-def _targets(project: Project, parts: list[_Part], part: _Part, line: int, column: int) -> set[int]:
-    """The lines, counted through the whole file, of what the name at a place leads to."""
-    begins = {other.path: other.begins for other in parts}
-    name = next((match.group() for match in _WORD.finditer(part.lines[line - 1]) if match.start() <= column < match.end()), "")
-    found: set[int] = set()
-    for file, edge in _by_line(project)[part.path, line]:
-        at = None if edge.reference is None else file.references[edge.reference]
-        target = project.places.get(edge.target)
-        if target is None or edge.edge_class is EdgeClass.POSSIBLE:
-            continue
-        symbol = target.symbol
-        if at is not None and at.column != column:
-            continue
-        if at is None and name != (symbol.name if symbol else target.file.path.rpartition("/")[2].partition(".")[0]):
-            continue
-        found.add(begins[target.file.path] + (symbol.name_line if symbol else 1))
-    return found
+def _line(parts: list[_Part], site: DefinitionSite) -> int:
+    """The line of a definition in the whole file; a module's is the first one that is written below the comment with its path."""
+    part = next(part for part in parts if part.path == site.path)
+    if site.kind != "module":
+        return part.begins + site.line
+    return part.begins + next((number for number, line in enumerate(part.lines, 1) if line.strip() and not _PART.match(line)), 1)
 
 
-def _by_line(project: Project) -> defaultdict[tuple[str, int], list[tuple[FileFacts, ResolvedEdge]]]:
-    found: defaultdict[tuple[str, int], list[tuple[FileFacts, ResolvedEdge]]] = defaultdict(list)
-    for file, edge in project.edges:
-        found[file.path, edge.line].append((file, edge))
-    return found
+def _file(part: _Part) -> SourceFile | None:
+    text = "\n".join(part.lines) + "\n"
+    spec = language_of(part.path, text[:8192])
+    return None if spec is None or spec.grammar is None else SourceFile(spec, part.path, text)

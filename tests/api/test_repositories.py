@@ -27,7 +27,17 @@ def test_a_repository_is_created_updated_read_listed_and_deleted(client: TestCli
     assert (created.status_code, created.headers["location"]) == (201, "/v1/repositories/flask")
     assert created.json() == {
         "name": "flask",
-        "source": {"path": str(checkout)},
+        "source": {
+            "kind": "directory",
+            "path": str(checkout),
+            "url": None,
+            "refs": [],
+            "credential": None,
+            "submodules": False,
+            "poll_seconds": None,
+        },
+        "refs": [],
+        "source_error": None,
         "include": ["src/**"],
         "exclude": ["*.md"],
         "status": "not_indexed",
@@ -64,7 +74,7 @@ def test_the_state_of_an_index_is_told(client: TestClient) -> None:
 
 def test_a_name_that_has_another_source_is_a_conflict(client: TestClient, checkout: Path) -> None:
     problem = problem_of(client.put("/v1/repositories/api", json={"source": {"path": str(checkout)}}), 409, "conflict")
-    assert problem["errors"][0]["field"] == "name"
+    assert problem["errors"][0]["field"] == "source"
 
 
 @pytest.mark.parametrize("name", ["-x", ".x", "a b", "a%00", "x" * 101, "a%0A", "%ED%A0%80", "日本"])
@@ -104,7 +114,7 @@ def test_a_refused_path_is_named(client: TestClient, checkout: Path, tmp_path: P
 def test_a_link_inside_the_roots_is_resolved(client: TestClient, checkout: Path) -> None:
     (checkout.parent / "link").symlink_to(checkout)
     answer = client.put("/v1/repositories/new", json={"source": {"path": str(checkout.parent / "link")}})
-    assert answer.json()["source"] == {"path": str(checkout)}
+    assert answer.json()["source"]["path"] == str(checkout)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -128,8 +138,10 @@ def test_without_roots_only_loopback_indexes_anything(service: MemoryService, ch
     [
         ({}, "source"),
         ({"source": "/x"}, "source"),
-        ({"source": {}}, "source.path"),
-        ({"source": {"path": "/x", "url": "y"}}, "source.url"),
+        ({"source": {}}, "source"),
+        ({"source": {"path": "/x", "url": "y"}}, "source"),
+        ({"source": {"path": "/x", "refs": ["main"]}}, "source"),
+        ({"source": {"url": "https://h/x", "credential": "a-b"}}, "source.credential"),
         ({"source": {"path": "/x"}, "branch": "main"}, "branch"),
         ({"source": {"path": "/x"}, "include": "src"}, "include"),
         ({"source": {"path": "/x"}, "exclude": ["a\0"]}, "exclude.0"),

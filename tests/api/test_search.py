@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 def test_answer_has_the_documented_shape(client: TestClient) -> None:
     body = client.post("/v1/search", json={"query": "who calls parse_config", "repositories": ["api"]}).json()
-    assert body["parsed_query"] == {"text": "who calls parse_config", "filters": {}}
+    assert body["parsed_query"] == {"text": "who calls parse_config", "expression": None, "filters": {}}
     assert body["routing"] == {
         "intent": "find_references",
         "confidence": 0.9,
@@ -88,6 +88,8 @@ FULL: dict[str, Any] = {
         "case": True,
         "regex": True,
         "word": True,
+        "without": ["legacy"],
+        "revision": "main",
     },
     "limit": 100,
     "cursor": "abc",
@@ -106,7 +108,9 @@ FULL_REQUEST = SearchRequest(
     preset=Preset.THOROUGH,
     modalities=(Modality.TEXT, Modality.GRAPH),
     literal=True,
-    filters=Filters(("python", "go"), ("src/**", "!src/old/**"), ("class",), ("App",), True, True, True, True, True, True),
+    filters=Filters(
+        ("python", "go"), ("src/**", "!src/old/**"), ("class",), ("App",), True, True, True, True, True, True, ("legacy",), (), "main"
+    ),
     limit=100,
     cursor="abc",
     dedupe=Dedupe.NONE,

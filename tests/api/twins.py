@@ -10,9 +10,21 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from app.domain.code import PathClass
-from app.domain.errors import Conflict, JobNotFound, NotIndexed, RepositoryNotFound, SymbolNotFound
-from app.domain.index import Coverage, Job, JobState, Repository, RepositorySource
-from app.domain.query import Classification, Intent, Modality, Scope, SearchRequest, Snapshot, Strategy
+from app.domain.errors import (
+    Conflict,
+    FileNotIndexed,
+    InvalidRequest,
+    JobNotFound,
+    NotIndexed,
+    RepositoryNotFound,
+    ScopeNotFound,
+    StoreUnavailable,
+    SymbolNotFound,
+)
+from app.domain.files import FileRequest, Gate, SourceFile, WhyNot
+from app.domain.index import Coverage, CoveragePage, CoverageRequest, Job, JobState, Priority, Repository, RepositorySource
+from app.domain.position import PositionAnswer, PositionRequest
+from app.domain.query import Classification, Filters, Intent, Modality, QueryTerms, RetrievalQuery, Scope, SearchRequest, Snapshot, Strategy
 from app.domain.ranking import (
     Degradation,
     Evidence,
@@ -20,12 +32,14 @@ from app.domain.ranking import (
     LineSpan,
     ModalityRun,
     Notice,
+    RankedList,
     Routing,
     SearchAnswer,
     SearchResult,
     SymbolSummary,
     Total,
 )
+from app.domain.scopes import SavedScope
 from app.domain.symbols import (
     Impact,
     ImpactAnswer,
@@ -40,6 +54,9 @@ from app.domain.symbols import (
     UsesRequest,
 )
 from app.ports import Readiness
+from app.search.progress import SILENT, Progress
+from app.sources.address import Address, parse_address
+from app.sources.archive import Imported
 
 NOW = datetime(2025, 1, 31, 12, 0, tzinfo=UTC)
 
@@ -51,7 +68,7 @@ class MemoryRepositories:
     async def put(self, name: str, source: RepositorySource) -> tuple[Repository, bool]:
         old = self.stored.get(name)
         if old is not None and old.source.path != source.path:
-            raise Conflict(f"the name {name!r} belongs to another source")
+            raise Conflict(f"the name {name!r} belongs to another source", field="source")
         if old is None:
             new = Repository(len(self.stored) + 1, name, source, NOW, 0, None, None, None, Coverage())
         else:
@@ -77,12 +94,12 @@ class MemoryJobs:
     repositories: MemoryRepositories
     stored: dict[str, Job] = field(default_factory=dict)
 
-    async def enqueue(self, repository: str) -> tuple[Job, bool]:
+    async def enqueue(self, repository: str, revision: str | None = None, priority: Priority = Priority.INTERACTIVE) -> tuple[Job, bool]:
         await self.repositories.get(repository)
         for job in self.stored.values():
             if job.repository == repository and job.state is JobState.QUEUED:
                 return job, True
-        job = Job(str(uuid.uuid4()), repository, JobState.QUEUED, None, 0, None, None, 0, None, NOW, None, None)
+        job = Job(str(uuid.uuid4()), repository, JobState.QUEUED, None, 0, None, None, 0, None, NOW, None, None, priority=priority)
         self.stored[job.id] = job
         return job, False
 
@@ -98,8 +115,8 @@ class MemoryJobs:
         self.stored[job_id] = replace(job, state=JobState.CANCELLED, finished_at=NOW)
         return self.stored[job_id]
 
-    async def list(self, repository: str | None = None, limit: int = 50) -> Sequence[Job]:
-        jobs = [job for job in self.stored.values() if repository in (None, job.repository)]
+    async def list(self, repository: str | None = None, limit: int = 50, state: JobState | None = None) -> Sequence[Job]:
+        jobs = [job for job in self.stored.values() if repository in (None, job.repository) and state in (None, job.state)]
         return jobs[::-1][:limit]
 
 
@@ -118,7 +135,13 @@ class MemorySearch:
         classification = Classification(Intent.FIND_REFERENCES, 0.9, "who_calls", ("parse_config",))
         return Routing(classification, Strategy.DIRECT, request.preset, (ModalityRun(Modality.GRAPH, 0.5, 7, 2.1),))
 
-    async def search(self, request: SearchRequest) -> SearchAnswer:
+    async def scope(self, request: SearchRequest) -> Scope:
+        stored = [await self.repositories.get(name) for name in request.repositories] or list(await self.repositories.list())
+        if any(entry.generation == 0 for entry in stored):
+            raise NotIndexed(retry_after=2)
+        return Scope(tuple(snapshot(entry.name) for entry in stored))
+
+    async def search(self, request: SearchRequest, progress: Progress = SILENT) -> SearchAnswer:
         self.asked.append(request)
         self.entered.set()
         if self.block is not None:
@@ -129,12 +152,19 @@ class MemorySearch:
                 raise
         if self.failure is not None:
             raise self.failure
-        stored = [await self.repositories.get(name) for name in request.repositories] or list(await self.repositories.list())
-        if any(entry.generation == 0 for entry in stored):
-            raise NotIndexed(retry_after=2)
-        scope = Scope(tuple(snapshot(entry.name) for entry in stored))
+        scope = await self.scope(request)
         found = () if "nothing" in request.query else (result(),)
+        progress.routed(self.classify(request))
+        if "break" in request.query:
+            raise StoreUnavailable(retry_after=1)
+        progress.answered(Degradation(Modality.SEMANTIC, "timeout"), _retrieval(scope))
+        progress.answered(RankedList(Modality.GRAPH, (), total_files=0), _retrieval(scope))
         return answer(request, self.classify(request), scope, found)
+
+
+def _retrieval(scope: Scope) -> RetrievalQuery:
+    terms = QueryTerms(single=False, terms={}, words=(), identifiers=(), wholes=frozenset())
+    return RetrievalQuery("q", Classification(Intent.FIND_REFERENCES, 0.9, "who_calls"), terms, Filters(), scope, 10, None, 1_000)
 
 
 def snapshot(name: str) -> Snapshot:
@@ -208,6 +238,52 @@ class MemorySymbols:
         raise SymbolNotFound
 
 
+class MemoryPositions:
+    """Finds no name anywhere."""
+
+    async def definition(self, request: PositionRequest) -> PositionAnswer:
+        return PositionAnswer(request.path, None, {}, snapshot("api"), (), 0.1)
+
+
+class MemoryRemotes:
+    """Allows every address."""
+
+    def check(self, url: str, credential: str | None) -> Address:
+        return parse_address(url)
+
+
+class MemoryHistory:
+    """Every revision contains only itself."""
+
+    async def contains(self, repository: str, revision: str, wanted: str) -> bool:
+        return revision == wanted
+
+
+class MemoryCoverage:
+    """Knows no file."""
+
+    async def read(self, request: CoverageRequest) -> CoveragePage:
+        return CoveragePage((), None, snapshot(request.repository))
+
+
+class MemoryArchives:
+    """Takes no archive; ``tests/integration`` uploads real ones."""
+
+    async def put(self, name: str, body: AsyncIterator[bytes], revision: str, strip: int) -> tuple[Job, bool, Imported]:
+        raise InvalidRequest("the body is neither a tar.gz nor a zip", field="body")
+
+
+@dataclass
+class MemoryDeliveries:
+    known: set[tuple[str, str]] = field(default_factory=set)
+
+    async def seen(self, forge: str, digest: str) -> bool:
+        return (forge, digest) in self.known
+
+    async def remember(self, forge: str, digest: str) -> None:
+        self.known.add((forge, digest))
+
+
 class MemoryImpact:
     """Knows no symbol, and differences that touch nothing."""
 
@@ -219,14 +295,59 @@ class MemoryImpact:
         return ImpactAnswer((), Impact((), (), (), (), none, none, none, (), ()), request.depth, snapshot("api"), (), 0.1)
 
 
+class MemorySource:
+    """Knows no file; ``tests/integration`` asks a real index."""
+
+    async def read(self, request: FileRequest) -> SourceFile:
+        raise FileNotIndexed
+
+
+class MemoryWhyNot:
+    """Says of every file that it is shown."""
+
+    async def explain(self, request: SearchRequest, repository: str, path: str) -> WhyNot:
+        return WhyNot(request, repository, path, Gate.SHOWN, "the answer shows it at rank 1", 1, snapshot=snapshot(repository))
+
+
+@dataclass
+class MemoryScopes:
+    stored: dict[str, SavedScope] = field(default_factory=dict)
+
+    async def put(self, scope: SavedScope) -> bool:
+        created = scope.name not in self.stored
+        self.stored[scope.name] = replace(scope, changed_at=NOW)
+        return created
+
+    async def get(self, name: str) -> SavedScope:
+        if name not in self.stored:
+            raise ScopeNotFound(f"there is no saved scope named {name!r}")
+        return self.stored[name]
+
+    async def list(self) -> Sequence[SavedScope]:
+        return [self.stored[name] for name in sorted(self.stored)]
+
+    async def delete(self, name: str) -> None:
+        await self.get(name)
+        del self.stored[name]
+
+
 @dataclass
 class MemoryService:
     repositories: MemoryRepositories
     jobs: MemoryJobs
     search: MemorySearch
     health: MemoryHealth
+    remotes: MemoryRemotes = field(default_factory=MemoryRemotes)
+    history: MemoryHistory = field(default_factory=MemoryHistory)
+    coverage: MemoryCoverage = field(default_factory=MemoryCoverage)
+    archives: MemoryArchives = field(default_factory=MemoryArchives)
+    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
     symbols: MemorySymbols = field(default_factory=MemorySymbols)
     impact: MemoryImpact = field(default_factory=MemoryImpact)
+    source: MemorySource = field(default_factory=MemorySource)
+    why_not: MemoryWhyNot = field(default_factory=MemoryWhyNot)
+    scopes: MemoryScopes = field(default_factory=MemoryScopes)
+    positions: MemoryPositions = field(default_factory=MemoryPositions)
 
 
 def memory_service() -> MemoryService:

@@ -12,6 +12,7 @@ from pathlib import Path
 from subprocess import PIPE, STDOUT, Popen, run
 from sys import executable
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import httpx2
 import pytest
@@ -46,6 +47,7 @@ def parse_curl(line: str) -> Call:
     words = shlex.split(line.removeprefix("$ "), comments=True)
     assert words.pop(0) == "curl", line
     method, url, headers, body = None, None, {}, None
+    parameters: list[tuple[str, str]] = []
     while words:
         match words.pop(0):
             case "-X":
@@ -55,11 +57,17 @@ def parse_curl(line: str) -> Call:
                 headers[name] = value
             case "-d":
                 body = words.pop(0)
+            case "-G":
+                method = "GET"
+            case "--data-urlencode":
+                name, _, value = words.pop(0).partition("=")
+                parameters.append((name, value))
             case word:
                 assert url is None, line
                 assert word.startswith("localhost:8000/"), line
                 url = word.removeprefix("localhost:8000")
     assert url is not None, line
+    url += f"?{urlencode(parameters)}" if parameters else ""
     return Call(method or ("POST" if body is not None else "GET"), url, headers, body)
 
 
@@ -148,7 +156,9 @@ def test_every_call_is_answered(document: Path, answers: dict[Path, list[tuple[C
             assert body["symbols"], call
         if "/v1/symbols/" in call.url or call.url == "/v1/impact":
             assert body["warnings"] == [], call
-        if "/v1/search" in call.url:
+        if call.url == "/v1/search/batch":
+            assert all(entry["answer"]["results"] for entry in body["answers"]), body
+        elif "/v1/search" in call.url:
             assert body["results"], (call, body)
             assert body["warnings"] == [], call
         if call.url.startswith("/v1/jobs"):

@@ -14,16 +14,28 @@ import pytest
 from app.domain.errors import FourfoldError
 from app.http.app import openapi_document
 from app.http.problems import HTTP_CODES
+from app.http.schemas.batch import BatchAnswer
+from app.http.schemas.definition import DefinitionAnswerShape
 from app.http.schemas.impact import ImpactBody, ImpactShape
 from app.http.schemas.repository import RepositoryBody
+from app.http.schemas.scope import ScopeList, ScopeShape
 from app.http.schemas.search_answer import AnswerShape, ClassifyAnswer
 from app.http.schemas.search_request import SEARCH_EXAMPLES, SearchBody
+from app.http.schemas.source_file import FileShape, WhyNotShape
 from app.http.schemas.symbol import CalleesShape, CallersShape, ReferencesShape, SymbolAnswerShape, SymbolListShape
 
 COMMITTED = Path(__file__).parents[2] / "openapi" / "openapi.json"
 CALLS = {
     ("get", "/v1/search"): "search",
     ("post", "/v1/search"): "searchWithBody",
+    ("post", "/v1/search/stream"): "searchStream",
+    ("post", "/v1/search/batch"): "searchBatch",
+    ("get", "/v1/why-not"): "explainAbsence",
+    ("get", "/v1/files"): "readFile",
+    ("get", "/v1/scopes"): "listScopes",
+    ("get", "/v1/scopes/{name}"): "getScope",
+    ("put", "/v1/scopes/{name}"): "putScope",
+    ("delete", "/v1/scopes/{name}"): "deleteScope",
     ("post", "/v1/classify"): "classify",
     ("get", "/v1/symbols"): "findSymbols",
     ("get", "/v1/symbols/{id}"): "getSymbol",
@@ -31,14 +43,19 @@ CALLS = {
     ("get", "/v1/symbols/{id}/callers"): "listCallers",
     ("get", "/v1/symbols/{id}/callees"): "listCallees",
     ("get", "/v1/symbols/{id}/impact"): "getImpact",
+    ("get", "/v1/definition"): "goToDefinition",
     ("post", "/v1/impact"): "analyzeImpact",
     ("get", "/v1/repositories"): "listRepositories",
     ("get", "/v1/repositories/{name}"): "getRepository",
     ("put", "/v1/repositories/{name}"): "putRepository",
     ("delete", "/v1/repositories/{name}"): "deleteRepository",
     ("post", "/v1/repositories/{name}/index"): "indexRepository",
+    ("get", "/v1/repositories/{name}/coverage"): "getCoverage",
+    ("put", "/v1/repositories/{name}/archive"): "putArchive",
     ("get", "/v1/jobs"): "listJobs",
     ("get", "/v1/jobs/{id}"): "getJob",
+    ("get", "/v1/jobs/{id}/events"): "watchJob",
+    ("post", "/v1/webhooks/{forge}"): "receiveWebhook",
     ("delete", "/v1/jobs/{id}"): "cancelJob",
     ("get", "/livez"): "livez",
     ("get", "/readyz"): "readyz",
@@ -73,7 +90,8 @@ def test_every_error_is_a_problem_and_every_body_has_an_example(method: str, pat
     assert operation["summary"]
     assert operation["description"]
     if "requestBody" in operation:
-        assert "example" in operation["requestBody"]["content"]["application/json"]
+        kinds = operation["requestBody"]["content"]
+        assert path.endswith("/archive") or "example" in kinds["application/json"]
         assert {"400", "413", "415", "422"} <= operation["responses"].keys()
     if operation.get("parameters"):
         assert "422" in operation["responses"]
@@ -84,8 +102,9 @@ def test_every_error_is_a_problem_and_every_body_has_an_example(method: str, pat
             assert kind == "application/problem+json"
             assert response["content"][kind]["schema"] == {"$ref": "#/components/schemas/Problem"}
             assert response["content"][kind]["example"]["status"] == int(status)
-        elif path != "/metrics" and status != "204":
-            assert "example" in response["content"]["application/json"]
+        elif path != "/metrics" and status not in ("204", "304"):
+            kind = "text/event-stream" if path.endswith(("/stream", "/events")) else "application/json"
+            assert "example" in response["content"][kind]
         if status in ("425", "503"):
             assert "Retry-After" in response["headers"]
 
@@ -109,6 +128,11 @@ def test_the_examples_are_valid() -> None:
 
 ANSWERS = (
     ("/v1/search", "post", AnswerShape),
+    ("/v1/search/batch", "post", BatchAnswer),
+    ("/v1/why-not", "get", WhyNotShape),
+    ("/v1/files", "get", FileShape),
+    ("/v1/scopes", "get", ScopeList),
+    ("/v1/scopes/{name}", "put", ScopeShape),
     ("/v1/classify", "post", ClassifyAnswer),
     ("/v1/symbols", "get", SymbolListShape),
     ("/v1/symbols/{id}", "get", SymbolAnswerShape),
@@ -116,6 +140,7 @@ ANSWERS = (
     ("/v1/symbols/{id}/callers", "get", CallersShape),
     ("/v1/symbols/{id}/callees", "get", CalleesShape),
     ("/v1/symbols/{id}/impact", "get", ImpactShape),
+    ("/v1/definition", "get", DefinitionAnswerShape),
     ("/v1/impact", "post", ImpactShape),
 )
 

@@ -98,7 +98,7 @@ async def _file(
     )
     await connection.execute(
         "INSERT INTO file_version (repository_id, file_id, path, sha256, extractor, segment_id, path_class, outcome, bytes, lines, "
-        "chunks, name_words) VALUES ($1, $2, $3, $4, 'x', 1, $5, 'indexed', 1, 1, $6, '{}')",
+        "chunks, name_words, first_chunk) VALUES ($1, $2, $3, $4, 'x', 1, $5, 'indexed', 1, 1, $6, '{}', 100 * $2)",
         repository_id,
         file_id,
         path,

@@ -30,8 +30,10 @@ async def test_a_chunk_found_is_not_paired_with_every_file(bench: Bench, tmp_pat
             "INSERT INTO embedding (repository_id, vector_set, chunk_id, bits) "
             f"SELECT repository_id, 1, chunk_id, 0::bit({BITS}) FROM chunk"
         )
+        stored = await own.fetch("SELECT repository_id, chunk_id FROM chunk")
+        repositories, chunks = ([row[column] for row in stored] for column in range(2))
         for statement, own_arguments in (
-            (text.WORDS, (["common", "def", "return"], [1.0] * 3, 600, 200)),
+            (text.PASSING, (repositories, chunks, [1.0] * len(chunks), 200)),
             (nearest.SCAN, (1, asyncpg.BitString.frombytes(bytes(BITS // 8)), 400, 200)),
         ):
             rows = await _most_rows(own, statement, *own_arguments)

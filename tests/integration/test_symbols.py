@@ -175,6 +175,18 @@ async def test_possible_uses_can_be_left_out(bank: Bench, tmp_path: Path) -> Non
     assert certain.part.items == ()
 
 
+async def test_who_hands_a_function_on_may_call_it(bench: Bench, tmp_path: Path) -> None:
+    tree = {"m.py": "def job():\n    pass\n\n\ndef start(run):\n    run(job)\n\n\ndef both(run):\n    run(job)\n    job()\n"}
+    await bench.index(write_tree(tmp_path / "jobs", tree), "jobs")
+    job = await one(bench, "job")
+    page = await bench.service.symbols.callers(UsesRequest(job.id))
+    found = [(caller.symbol.qualified, caller.edge_class, [site.line for site in caller.sites]) for caller in page.part.items]
+    assert found == [("both", EdgeClass.EXACT, [11]), ("start", EdgeClass.POSSIBLE, [6])]
+    assert page.part.counts[EdgeClass.POSSIBLE] == 1
+    certain = await bench.service.symbols.callers(UsesRequest(job.id, classes=(EdgeClass.EXACT,)))
+    assert [caller.symbol.qualified for caller in certain.part.items] == ["both"]
+
+
 async def test_callees_with_the_calls_that_lead_nowhere(bank: Bench) -> None:
     deposit = await one(bank, "Account.deposit")
     page = await bank.service.symbols.callees(UsesRequest(deposit.id))

@@ -68,6 +68,34 @@ async def test_from_a_name_to_its_users(client: httpx2.AsyncClient) -> None:
     assert [entry["symbol"]["qualified"] for entry in callees["callees"] if entry["symbol"]["kind"] != "external"] == ["mid"]
 
 
+async def test_from_a_place_to_its_definition(client: httpx2.AsyncClient) -> None:
+    async def asked(line: int, column: int) -> Any:
+        answer = await client.get("/v1/definition", params={"repository": "t", "path": "lib/mid.py", "line": line, "column": column})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    called = await asked(5, 13)
+    assert called["name"] == {"name": "low", "line": 5, "column": 11}
+    ((path, line, symbol),) = [(site["path"], site["line"], site["symbol"]) for site in called["definitions"]]
+    assert (path, line, symbol["qualified"], symbol["id"]) == ("lib/low.py", symbol["start_line"], "low", await identified(client, "low"))
+    nothing = await asked(3, 0)
+    assert (nothing["name"], nothing["definitions"], nothing["occurrences"]) == (None, [], [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "field"),
+    [
+        ({"path": "lib/none.py", "line": 1, "column": 0}, 404, "path"),
+        ({"path": "lib/mid.py", "line": 999, "column": 0}, 422, "line"),
+        ({"path": "lib/mid.py", "line": 5, "column": 999}, 422, "column"),
+        ({"path": "lib/mid.py", "line": 0, "column": 0}, 422, "line"),
+    ],
+)
+async def test_a_place_that_is_not_there_is_named(client: httpx2.AsyncClient, asked: dict[str, Any], status: int, field: str) -> None:
+    answer = await client.get("/v1/definition", params={"repository": "t"} | asked)
+    assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (status, [field])
+
+
 async def test_pages_by_cursor(client: httpx2.AsyncClient) -> None:
     low = await identified(client, "low")
     first = await get(client, f"/v1/symbols/{low}/references", limit=1)

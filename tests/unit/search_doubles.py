@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from app.domain.code import PathClass
 from app.domain.errors import CursorExpired
+from app.domain.files import SkippedFile
 from app.domain.query import Classification, Filters, Intent, Modality, QueryTerms, RetrievalQuery, Scope, Snapshot
 from app.domain.ranking import Candidate, ChunkHit, ChunkText, Evidence, FileHit, FileKey, FileLink, RankedList
 
@@ -98,13 +99,17 @@ class FixedSnapshots:
     scope: Scope = field(default_factory=lambda: Scope((snapshot(),)))
     files_in_filters: int = 100
 
-    async def resolve(self, repositories: Sequence[str]) -> Scope:
+    async def resolve(self, repositories: Sequence[str], revision: str | None = None) -> Scope:
         return self.scope
 
     async def resolve_pinned(self, generations: Mapping[int, int]) -> Scope:
         if {s.repository_id: s.generation for s in self.scope.snapshots} != dict(generations):
             raise CursorExpired
         return self.scope
+
+    async def skipped_files(self, scope: Scope, most: int) -> tuple[Sequence[SkippedFile], int]:
+        skipped = [SkippedFile(s.repository, f"skipped/{n}", "binary") for s in scope.snapshots for n in range(s.skipped)]
+        return skipped[:most], len(skipped)
 
     async def count_files(self, scope: Scope, filters: Filters) -> int:
         return self.files_in_filters

@@ -8,9 +8,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.retrievers.centres import majority
+from app.domain.vectors import stacked
+from app.retrievers import centres
 
 vectors = st.lists(st.binary(min_size=4, max_size=4), min_size=1, max_size=9)
+
+
+def majority(packed: list[bytes]) -> bytes:
+    return centres.majority(stacked(packed))
 
 
 def bits(packed: bytes) -> list[int]:

@@ -58,14 +58,14 @@ async def test_filters_that_leave_no_file_prove_nothing() -> None:
     fixture.snapshots.files_in_filters = 0
     answer = await fixture.search('"x = 1"', filters=Filters(languages=("klingon",)))
     assert codes(answer) == ["no_file_matches"]
-    assert answer.absence == {"proven": False, "files_searched": 0, "files_total": 0}
+    assert answer.absence == {"proven": False, "files_searched": 0, "files_total": 0, "unread": []}
 
 
 async def test_absence_counts_the_files_that_the_filters_leave() -> None:
     fixture = Fixture(QUOTED)
     fixture.snapshots.files_in_filters = 7
     answer = await fixture.search('"x = 1"', filters=Filters(paths=("src/**",)))
-    assert answer.absence == {"proven": True, "files_searched": 7, "files_total": 7}
+    assert answer.absence == {"proven": True, "files_searched": 7, "files_total": 7, "unread": []}
     assert codes(answer) == []
 
 

@@ -158,7 +158,7 @@ async def test_unusable_queries_name_the_field(query: str) -> None:
 async def test_errors_of_the_scope_pass() -> None:
     fixture = Fixture(UNDERSTAND)
 
-    async def not_indexed(repositories: object) -> Scope:
+    async def not_indexed(repositories: object, revision: str | None = None) -> Scope:
         raise NotIndexed
 
     fixture.snapshots.resolve = not_indexed  # type: ignore[method-assign]
@@ -278,8 +278,8 @@ async def test_explanation_adds_up() -> None:
 async def test_others_of_a_file_are_listed_with_their_lines_and_their_call_sites() -> None:
     sites = [Evidence(GRAPH, 1.0, "calls", "exact", line) for line in (11, 40)]
     file = hit("a.py", 1, 2)
-    chunks = tuple(replace(chunk, evidence=(site,)) for chunk, site in zip(file.chunks, sites, strict=True))
-    fixture = Fixture(CALLERS, ListRetriever(ranked(GRAPH, replace(file, chunks=chunks))))
+    chunks = tuple(chunk._replace(evidence=(site,)) for chunk, site in zip(file.chunks, sites, strict=True))
+    fixture = Fixture(CALLERS, ListRetriever(ranked(GRAPH, file._replace(chunks=chunks))))
     (result,) = (await fixture.search("who calls parse")).results
     assert [(span.start_line, span.end_line) for span in result.more_in_file] == [(10, 10)]
     assert [evidence.line for evidence in result.evidence] == [11, 40]
@@ -357,7 +357,8 @@ async def test_a_cursor_does_not_reach_other_repositories() -> None:
 async def test_absence_is_told_for_literals_and_symbols(classification: Classification, scope: Any, proven: bool) -> None:
     answer = await Fixture(classification, scope=Scope((scope,))).search("parse")
     assert answer.relevance == "none"
-    assert answer.absence == {"proven": proven, "files_searched": 100, "files_total": 100 + scope.skipped}
+    unread = [{"repository": scope.repository, "path": f"skipped/{number}", "reason": "binary"} for number in range(scope.skipped)]
+    assert answer.absence == {"proven": proven, "files_searched": 100, "files_total": 100 + scope.skipped, "unread": unread}
 
 
 async def test_absence_is_not_proven_by_a_degraded_answer() -> None:

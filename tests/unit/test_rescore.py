@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +33,7 @@ ROWS = st.lists(st.dictionaries(st.sampled_from(RAW), st.floats(0, 1)), max_size
 
 @given(ROWS, st.booleans(), st.sampled_from([1.0, 0.3, 0.5]))
 def test_score_is_that_of_the_recipe(rows: list[dict[str, float]], single: bool, demotion: float) -> None:
-    given_ = [replace(candidate, demotion=demotion) for candidate in candidates(*rows)]
+    given_ = [candidate._replace(demotion=demotion) for candidate in candidates(*rows)]
     largest = {name: max((row.get(name, 0.0) for row in rows), default=0.0) for name in ("text_sum", "text_max", "sem_sum")}
     rescored = rescore(given_, single, PROFILES)
     for candidate in rescored[:50]:

@@ -59,7 +59,18 @@ def test_value_type(language: str, name: str, signature: str, expected: tuple[st
     assert value_type(signature, name, family_of(language)) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), [("Foo | Bar", None), ("list[Foo]", "list"), ("Foo[]", None), ("", None), ("'a.B'", "a.B")])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Foo | Bar", None),
+        ("list[Foo]", "list[Foo]"),
+        ("Foo[]", "Array[Foo]"),
+        ("dict[str, Foo]", "dict[Foo]"),
+        ("Box2[Foo]", "Box2"),
+        ("", None),
+        ("'a.B'", "a.B"),
+    ],
+)
 def test_named_type(text: str, expected: str | None) -> None:
     assert named_type(text) == expected
 

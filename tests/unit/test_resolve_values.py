@@ -151,7 +151,7 @@ def test_libraries_are_nodes() -> None:
     graph = Graph(
         {"m.py": "import os.path\nfrom requests import Session as S\ndef f():\n    os.path.join('a')\n    s = S()\n    s.get('x')\n"}
     )
-    assert graph.libraries("m.py:f") == {"os.path.join": "exact", "requests.Session": "exact"}
+    assert graph.libraries("m.py:f") == {"os.path.join": "exact", "requests.Session": "exact", "requests.Session.get": "exact"}
 
 
 def test_a_librarys_method_is_nobody_elses() -> None:
@@ -207,3 +207,77 @@ def test_javascript_has_types_of_variables_and_attributes() -> None:
 def test_javascript_returns_of_nameless_functions_are_not_those_around() -> None:
     graph = javascript("function a() {}\nfunction f(list) { list.map(function () { return a }) }\nfunction g() { f([])() }\n")
     assert graph.out("m.js:g") == {"m.js:f": "exact"}
+
+
+def test_javascript_gives_this_to_functions_that_an_object_is_given() -> None:
+    graph = javascript(
+        """
+        const app = {}
+        app.set = function set() {}
+        app.enable = function enable() { return this.set(1) }
+        function View() { this.lookup() }
+        View.prototype.lookup = function lookup() { this.resolve() }
+        View.prototype.resolve = function resolve() {}
+        function main() { app.set(); const view = new View(); view.resolve() }
+        """
+    )
+    assert graph.out("m.js:app.enable") == {"m.js:app.set": "likely"}
+    assert graph.out("m.js:View") == {"m.js:View.lookup": "likely"}
+    assert graph.out("m.js:View.lookup") == {"m.js:View.resolve": "likely"}
+    assert graph.out("m.js:main") == {"m.js:app.set": "exact", "m.js:View": "exact", "m.js:View.resolve": "likely"}
+
+
+def test_python_looks_for_self_outside_of_types_among_the_parameters() -> None:
+    graph = python("from shapes import Round\ndef outer():\n    def inner(self: Round):\n        self.area()\n    return inner\n")
+    assert graph.out("m.py:outer.inner") == {"shapes.py:Round.area": "likely"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "used"),
+    [
+        ("list[Round]", "for one in many: one.area()"),
+        ("t.Sequence[Round]", "many[0].area()"),
+        ("dict[str, Round]", "many['a'].area()"),
+        ("dict[str, Round]", "many.get('a').area()"),
+        ("dict[str, Round] | None", "for one in many.values(): one.area()"),
+        ("dict[str, list[Round]]", "many['a'][0].area()"),
+    ],
+)
+def test_a_declared_collection_holds_what_it_says(declared: str, used: str) -> None:
+    graph = python(f"import typing as t\nfrom shapes import Round\ndef f(many: {declared}):\n    {used}\n")
+    assert graph.out("m.py:f") == {"shapes.py:Round.area": "likely"}
+
+
+def test_neither_keys_nor_methods_of_a_collection_are_what_it_holds() -> None:
+    graph = python(
+        "from shapes import Round\nclass Bag:\n    def sort(self): pass\n"
+        "def f(many: dict[str, Round], rest: list[Bag]):\n    for one in many: one.area()\n    rest.sort()\n"
+    )
+    assert graph.out("m.py:f") == {}
+
+
+def test_typescript_arrays_hold_what_they_say() -> None:
+    graph = Graph({"m.ts": "class A { go() {} }\nfunction f(all: A[], by: Map<string, A>) { all[0].go(); by.get('x').go() }\n"})
+    assert graph.out("m.ts:f") == {"m.ts:A.go": "likely"}
+
+
+def test_a_decorator_is_what_its_name_or_call_gives() -> None:
+    graph = python(
+        "def first(f): return f\ndef second(f): return f\ndef made():\n    def inner(f): return f\n    return inner\n"
+        "alias = first\nalias = second\n@alias\ndef a(): pass\n@made()\ndef b(made): pass\n"
+    )
+    assert graph.out("m.py:a", "decorates") == {"m.py:alias": "exact", "m.py:second": "likely"}
+    assert graph.out("m.py:b", "decorates") == {"m.py:made": "exact", "m.py:made.inner": "likely"}
+
+
+def test_super_alone_calls_nothing_in_python() -> None:
+    graph = python("from shapes import Shape\nclass Square(Shape):\n    def area(self): return super().area()\n")
+    assert graph.out("m.py:Square.area") == {"shapes.py:Shape.area": "exact"}
+
+
+def test_an_attribute_also_holds_what_the_methods_of_bases_assign() -> None:
+    graph = python(
+        "class A:\n    def set(self): self.task = job\nclass B(A):\n    def reset(self): self.task = other\n    def go(self): self.task()\n"
+        "def job(): pass\ndef other(): pass\n"
+    )
+    assert graph.out("m.py:B.go") == {"m.py:B.task": "exact", "m.py:job": "likely", "m.py:other": "likely"}

@@ -171,13 +171,13 @@ def test_abbreviations_are_found_from_both_sides() -> None:
 def test_spans_mark_wholes_before_parts() -> None:
     line = "x = parseConfig(config_file, 502)  # 身份验证"
     terms = query_terms("parseConfig config 502 验证", [], STOP).terms
-    assert [line[start:end] for start, end in term_finder(frozenset(terms))(line)] == ["parseConfig", "config", "502", "验证"]
+    assert [line[start:end] for start, end in term_finder(frozenset(terms)).spans(line)] == ["parseConfig", "config", "502", "验证"]
 
 
 @given(st.text(max_size=80))
 def test_every_line_that_has_a_term_has_a_span(line: str) -> None:
     terms = set(body_terms(line))
-    spans = term_finder(frozenset(terms))(line)
+    spans = term_finder(frozenset(terms)).spans(line)
     assert all(0 <= start < end <= len(line) for start, end in spans)
     if terms and line.isascii():
         assert spans

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from app.domain.index import JobState
 from app.http import render
+from app.http.job_events import events
 from app.http.openapi import problems
 from app.http.schemas.fields import NAME_PATTERN, StrictModel
 from app.http.schemas.repository import JobId, JobList, JobShape
@@ -15,10 +18,16 @@ from app.http.service import CurrentService
 
 router = APIRouter(tags=["jobs"])
 
+_EVENTS = (
+    'event: progress\ndata: {"job": {"state": "running", "stage": "analyse"}, "files_per_second": 210.5, "remaining_seconds": 3.1}\n\n'
+)
+
 
 class JobParameters(StrictModel):
     repository: Annotated[str, Field(pattern=NAME_PATTERN, examples=["flask"])] | None = None
     """Jobs of this repository only."""
+    state: JobState | None = None
+    """Jobs in this state only: `failed` shows those that nobody tries again."""
     limit: Annotated[int, Field(ge=1, le=500)] = 50
     """Jobs in the list at most."""
 
@@ -28,7 +37,7 @@ async def list_jobs(parameters: Annotated[JobParameters, Query()], service: Curr
     """The newest jobs first."""
     if parameters.repository is not None:
         await service.repositories.get(parameters.repository)
-    jobs = await service.jobs.list(parameters.repository, parameters.limit)
+    jobs = await service.jobs.list(parameters.repository, parameters.limit, parameters.state)
     return JobList(jobs=[render.job(job) for job in jobs])
 
 
@@ -36,6 +45,22 @@ async def list_jobs(parameters: Annotated[JobParameters, Query()], service: Curr
 async def get_job(id: JobId, service: CurrentService) -> JobShape:
     """State, stage and progress of one job."""
     return render.job(await service.jobs.get(id))
+
+
+@router.get(
+    "/v1/jobs/{id}/events",
+    operation_id="watchJob",
+    summary="Watch a job",
+    response_class=StreamingResponse,
+    responses={
+        200: {"content": {"text/event-stream": {"example": _EVENTS}}, "description": "Events until the job has ended"},
+        **problems(404, 422, 503),
+    },
+)
+async def watch_job(id: JobId, service: CurrentService) -> StreamingResponse:
+    """Server-sent events: `progress` with the job, its pace and a guess of what remains; at last `end`."""
+    job = await service.jobs.get(id)
+    return StreamingResponse(events(service.jobs, job), media_type="text/event-stream")
 
 
 @router.delete("/v1/jobs/{id}", operation_id="cancelJob", summary="Cancel a job", responses=problems(404, 409, 422, 503))

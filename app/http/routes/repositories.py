@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
-import anyio.to_thread
-from fastapi import APIRouter, Depends, Response
+from dataclasses import asdict, replace
+from typing import Annotated
 
-from app.domain.errors import FourfoldError
-from app.domain.index import RepositorySource
+import anyio.to_thread
+from fastapi import APIRouter, Body, Depends, Query, Request, Response
+
+from app.config import Settings
+from app.domain.index import CoverageRequest, Priority, RepositorySource, SourceKind
 from app.http import render
-from app.http.media import require_json
-from app.http.openapi import problems
-from app.http.schemas.repository import JobAccepted, RepositoryBody, RepositoryList, RepositoryName, RepositoryShape
-from app.http.service import CurrentService, CurrentSettings
+from app.http.freshness import is_known, not_modified, tagged, weak_tag
+from app.http.media import require_json, require_json_if_any
+from app.http.openapi import NOT_MODIFIED, problems
+from app.http.schemas.repository import (
+    CoverageParameters,
+    FileCoverageList,
+    FileCoverageShape,
+    IndexBody,
+    JobAccepted,
+    RepositoryBody,
+    RepositoryList,
+    RepositoryName,
+    RepositoryShape,
+)
+from app.http.service import CurrentService, CurrentSettings, Service
 from app.http.source_paths import checked_directory
 
 router = APIRouter(tags=["repositories"])
+
+
+def _checked_source(body: RepositoryBody, service: Service, settings: Settings) -> RepositorySource:
+    """The source that a body describes, its path or address resolved and found allowed. Blocking."""
+    asked = body.source
+    source = RepositorySource(include=body.include, exclude=body.exclude, poll_seconds=asked.poll_seconds, kind=SourceKind.ARCHIVE)
+    if asked.path is not None:
+        return replace(source, kind=SourceKind.DIRECTORY, path=checked_directory(asked.path, settings))
+    if asked.url is not None:
+        url = service.remotes.check(asked.url, asked.credential).url
+        return replace(source, kind=SourceKind.GIT, url=url, refs=asked.refs, credential=asked.credential, submodules=asked.submodules)
+    return source
 
 
 @router.get("/v1/repositories", operation_id="listRepositories", summary="List repositories", responses=problems(503))
@@ -23,10 +49,41 @@ async def list_repositories(service: CurrentService) -> RepositoryList:
     return RepositoryList(repositories=[render.repository(stored) for stored in await service.repositories.list()])
 
 
-@router.get("/v1/repositories/{name}", operation_id="getRepository", summary="Read a repository", responses=problems(404, 422, 503))
-async def get_repository(name: RepositoryName, service: CurrentService) -> RepositoryShape:
+@router.get(
+    "/v1/repositories/{name}",
+    operation_id="getRepository",
+    summary="Read a repository",
+    response_model=RepositoryShape,
+    responses={304: NOT_MODIFIED, **problems(404, 422, 503)},
+)
+async def get_repository(name: RepositoryName, request: Request, response: Response, service: CurrentService) -> RepositoryShape | Response:
     """Source, status, coverage and freshness of one repository."""
-    return render.repository(await service.repositories.get(name))
+    shown = render.repository(await service.repositories.get(name))
+    tag = weak_tag(shown.model_dump_json())
+    if is_known(request, tag):
+        return not_modified(tag)
+    response.headers.update(tagged(tag))
+    return shown
+
+
+@router.get(
+    "/v1/repositories/{name}/coverage",
+    operation_id="getCoverage",
+    summary="Which files are searchable?",
+    responses=problems(404, 410, 422, 425, 503),
+)
+async def get_coverage(
+    name: RepositoryName, parameters: Annotated[CoverageParameters, Query()], service: CurrentService
+) -> FileCoverageList:
+    """Every file of the index with what became of it, or one `path` and why it is, or is not, searchable."""
+    page = await service.coverage.read(CoverageRequest(name, **parameters.model_dump()))
+    return FileCoverageList(
+        files=[FileCoverageShape(**asdict(file)) for file in page.files],
+        next_cursor=page.next_cursor,
+        revision=page.snapshot.revision,
+        generation=page.snapshot.generation,
+        stale=page.snapshot.stale,
+    )
 
 
 @router.put(
@@ -43,14 +100,7 @@ async def put_repository(
 
     A name that has another source already is a conflict.
     """
-    path = await anyio.to_thread.run_sync(checked_directory, body.source.path, settings)
-    source = RepositorySource(path=path, include=body.include, exclude=body.exclude)
-    try:
-        stored, created = await service.repositories.put(name, source)
-    except FourfoldError as error:
-        if error.status == 409:
-            error.field = error.field or "name"
-        raise
+    stored, created = await service.repositories.put(name, await anyio.to_thread.run_sync(_checked_source, body, service, settings))
     if created:
         response.status_code = 201
         response.headers["Location"] = f"/v1/repositories/{name}"
@@ -74,10 +124,14 @@ async def delete_repository(name: RepositoryName, service: CurrentService) -> No
     operation_id="indexRepository",
     summary="Index a repository",
     status_code=202,
-    responses=problems(404, 409, 422, 503),
+    dependencies=[Depends(require_json_if_any)],
+    responses=problems(400, 404, 409, 413, 415, 422, 503),
 )
-async def index_repository(name: RepositoryName, response: Response, service: CurrentService) -> JobAccepted:
+async def index_repository(
+    name: RepositoryName, response: Response, service: CurrentService, body: Annotated[IndexBody | None, Body()] = None
+) -> JobAccepted:
     """Queues an index run, or joins the one that waits already. The index in use stays until the new one is published."""
-    job, joined = await service.jobs.enqueue(name)
+    asked = body or IndexBody()
+    job, joined = await service.jobs.enqueue(name, asked.revision, Priority[asked.priority.upper()])
     response.headers["Location"] = f"/v1/jobs/{job.id}"
     return render.accepted(job, joined=joined)

@@ -3,50 +3,45 @@
 from __future__ import annotations
 
 from typing import Annotated
-from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query, Response
 
-from app.config import Settings
-from app.domain.errors import InvalidRequest, NotIndexed, RepositoryNotFound
 from app.domain.query import SearchRequest
 from app.domain.ranking import SearchAnswer
 from app.http import render
-from app.http.admission import Admission, while_connected
+from app.http.admission import while_connected
+from app.http.call import Call, CurrentCall
+from app.http.freshness import await_revision, is_known, not_modified, search_tag, tagged
 from app.http.media import require_json
-from app.http.openapi import problems
+from app.http.openapi import NOT_MODIFIED, problems
 from app.http.schemas.search_answer import AnswerShape
 from app.http.schemas.search_request import SearchBody, SearchParameters
-from app.http.service import CurrentAdmission, CurrentService, CurrentSettings, Service
-from app.observability import metrics
+from app.http.searching import checked, log_fields, searched
 
 router = APIRouter(tags=["search"])
-
-
-async def _utf8_query(request: Request) -> None:
-    """Parameters that are no UTF-8 would otherwise be searched for as replacement characters."""
-    try:
-        parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict")
-    except UnicodeDecodeError:
-        raise InvalidRequest("the query string is not percent-encoded UTF-8", field="q") from None
 
 
 @router.get(
     "/v1/search",
     operation_id="search",
     summary="Search, as a link",
-    dependencies=[Depends(_utf8_query)],
-    responses=problems(404, 410, 422, 425, 503),
+    response_model=AnswerShape,
+    responses={304: NOT_MODIFIED, **problems(404, 410, 422, 425, 503)},
 )
-async def search_by_link(
-    request: Request,
-    parameters: Annotated[SearchParameters, Query()],
-    service: CurrentService,
-    settings: CurrentSettings,
-    admission: CurrentAdmission,
-) -> AnswerShape:
-    """Answers a question about code with one ranked list and the evidence for every result."""
-    return await _answer(request, _asking(parameters.to_domain(), "q"), service, settings, admission)
+async def search_by_link(parameters: Annotated[SearchParameters, Query()], call: CurrentCall, response: Response) -> AnswerShape | Response:
+    """Answers a question about code with one ranked list and the evidence for every result.
+
+    The `ETag` is the state of the index: sent back in `If-None-Match` it spares the search when nothing changed.
+    """
+    asked = checked(parameters.to_domain(), call, "q")
+    if "if-none-match" in call.request.headers and not asked.min_revision:
+        tag = search_tag(asked, await call.service.search.scope(asked))
+        if is_known(call.request, tag):
+            return not_modified(tag)
+    found = await _answer(asked, call)
+    if not found.partial:
+        response.headers.update(tagged(search_tag(asked, found.scope)))
+    return render.answer(found)
 
 
 @router.post(
@@ -56,40 +51,19 @@ async def search_by_link(
     dependencies=[Depends(require_json)],
     responses=problems(400, 404, 410, 413, 415, 422, 425, 503),
 )
-async def search(
-    request: Request,
-    body: SearchBody,
-    service: CurrentService,
-    settings: CurrentSettings,
-    admission: CurrentAdmission,
-) -> AnswerShape:
+async def search(body: SearchBody, call: CurrentCall) -> AnswerShape:
     """Answers a question about code with one ranked list and the evidence for every result."""
-    return await _answer(request, _asking(body.to_domain(), "query"), service, settings, admission)
+    return render.answer(await _answer(checked(body.to_domain(), call, "query"), call))
 
 
-def _asking(asked: SearchRequest, field: str) -> SearchRequest:
-    """A request that asks for something; ``field`` is where the question stands."""
-    if not asked.query and not asked.like:
-        raise InvalidRequest("the query is missing or empty", field=field)
-    return asked
+async def _answer(asked: SearchRequest, call: Call) -> SearchAnswer:
+    call.request.state.log = {"query_length": len(asked.query)}
+    found = await while_connected(call.request, _admitted(asked, call))
+    call.request.state.log = log_fields(asked, found)
+    return found
 
 
-async def _answer(request: Request, asked: SearchRequest, service: Service, settings: Settings, admission: Admission) -> AnswerShape:
-    most = settings.search.max_deadline_ms
-    if asked.timeout_ms is not None and asked.timeout_ms > most:
-        raise InvalidRequest(f"at most {most} milliseconds are allowed", field="timeout_ms")
-    request.state.log = {"query_length": len(asked.query)}
-    found = await while_connected(request, _search(asked, service, admission))
-    metrics.observe_search(found)
-    routing = found.routing
-    request.state.log |= {"intent": routing.classification.intent.value, "strategy": routing.strategy.value, "results": len(found.results)}
-    return render.answer(found)
-
-
-async def _search(asked: SearchRequest, service: Service, admission: Admission) -> SearchAnswer:
-    async with admission.place():
-        try:
-            return await service.search.search(asked)
-        except (RepositoryNotFound, NotIndexed) as error:
-            error.field = error.field or "repositories"
-            raise
+async def _admitted(asked: SearchRequest, call: Call) -> SearchAnswer:
+    await await_revision(asked, call.service)
+    async with call.admission.place():
+        return await searched(asked, call)

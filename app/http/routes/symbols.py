@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from app.config import Settings
-from app.domain.errors import NotIndexed, QueryNotServable, RepositoryNotFound
 from app.domain.symbols import ImpactRequest
 from app.http import render_symbols
-from app.http.admission import Admission, while_connected
+from app.http.call import CurrentCall
 from app.http.impact_report import MEDIA_TYPES, report
 from app.http.openapi import problems
 from app.http.schemas.impact import ImpactParameters, ImpactShape
@@ -28,12 +24,9 @@ from app.http.schemas.symbol import (
     SymbolsParameters,
     UsesParameters,
 )
-from app.http.service import CurrentAdmission, CurrentService, CurrentSettings
 from app.observability import metrics
 
 router = APIRouter(tags=["symbols"])
-
-T = TypeVar("T")
 
 REPORTS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -43,98 +36,61 @@ REPORTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def admitted(
-    request: Request, admission: Admission, settings: Settings, work: Callable[[], Awaitable[T]], field: str = "repository"
-) -> T:
-    """The result of ``work`` once there is a place for it, within the longest deadline of a search and while its client listens.
-
-    ``field``: which one to blame for a repository that is not there.
-    """
-    return await while_connected(request, _admitted(admission, settings.search.max_deadline_ms, work, field))
-
-
-async def _admitted(admission: Admission, most_ms: int, work: Callable[[], Awaitable[T]], field: str) -> T:
-    async with admission.place():
-        try:
-            async with asyncio.timeout(most_ms / 1_000):
-                return await work()
-        except TimeoutError:
-            raise QueryNotServable(f"the answer takes longer than {most_ms:,} ms") from None
-        except (RepositoryNotFound, NotIndexed) as error:
-            error.field = field
-            raise
-
-
 @router.get("/v1/symbols", operation_id="findSymbols", summary="Find definitions", responses=problems(404, 410, 422, 425, 503))
 async def find_symbols(
-    request: Request,
     parameters: Annotated[SymbolsParameters, Query()],
-    service: CurrentService,
-    settings: CurrentSettings,
-    admission: CurrentAdmission,
+    call: CurrentCall,
 ) -> SymbolListShape:
     """Lists definitions by name, kind, language and path."""
-    found = await admitted(request, admission, settings, lambda: service.symbols.find(parameters.to_domain()), "repositories")
+    found = await call.answer(lambda service: service.symbols.find(parameters.to_domain()), "repositories")
     metrics.observe_graph("find", found.took_ms)
     return render_symbols.page(found)
 
 
 @router.get("/v1/symbols/{id}", operation_id="getSymbol", summary="Read a symbol", responses=problems(404, 422, 425, 503))
 async def get_symbol(
-    request: Request,
     id: SymbolId,
     parameters: Annotated[RepositoryParameter, Query()],
-    service: CurrentService,
-    settings: CurrentSettings,
-    admission: CurrentAdmission,
+    call: CurrentCall,
 ) -> SymbolAnswerShape:
     """Signature, documentation, container, members and centrality of one symbol."""
-    found = await admitted(request, admission, settings, lambda: service.symbols.get(id, parameters.repository))
+    found = await call.answer(lambda service: service.symbols.get(id, parameters.repository))
     metrics.observe_graph("get", found.took_ms)
     return render_symbols.symbol(found)
 
 
 @router.get("/v1/symbols/{id}/references", operation_id="listReferences", summary="List uses", responses=problems(404, 410, 422, 425, 503))
 async def list_references(
-    request: Request,
     id: SymbolId,
     parameters: Annotated[UsesParameters, Query()],
-    service: CurrentService,
-    settings: CurrentSettings,
-    admission: CurrentAdmission,
+    call: CurrentCall,
 ) -> ReferencesShape:
     """Every line that uses the symbol, with its relation and how far it can be trusted."""
-    found = await admitted(request, admission, settings, lambda: service.symbols.references(parameters.to_domain(id)))
+    found = await call.answer(lambda service: service.symbols.references(parameters.to_domain(id)))
     metrics.observe_graph("references", found.took_ms)
     return render_symbols.references(found)
 
 
 @router.get("/v1/symbols/{id}/callers", operation_id="listCallers", summary="List callers", responses=problems(404, 410, 422, 425, 503))
 async def list_callers(
-    request: Request,
     id: SymbolId,
     parameters: Annotated[UsesParameters, Query()],
-    service: CurrentService,
-    settings: CurrentSettings,
-    admission: CurrentAdmission,
+    call: CurrentCall,
 ) -> CallersShape:
     """The definitions that call or instantiate the symbol, with the lines of their calls."""
-    found = await admitted(request, admission, settings, lambda: service.symbols.callers(parameters.to_domain(id)))
+    found = await call.answer(lambda service: service.symbols.callers(parameters.to_domain(id)))
     metrics.observe_graph("callers", found.took_ms)
     return render_symbols.callers(found)
 
 
 @router.get("/v1/symbols/{id}/callees", operation_id="listCallees", summary="List callees", responses=problems(404, 410, 422, 425, 503))
 async def list_callees(
-    request: Request,
     id: SymbolId,
     parameters: Annotated[UsesParameters, Query()],
-    service: CurrentService,
-    settings: CurrentSettings,
-    admission: CurrentAdmission,
+    call: CurrentCall,
 ) -> CalleesShape:
     """What the symbol's lines call or instantiate, those of definitions inside it among them; and calls whose target is not known."""
-    found = await admitted(request, admission, settings, lambda: service.symbols.callees(parameters.to_domain(id)))
+    found = await call.answer(lambda service: service.symbols.callees(parameters.to_domain(id)))
     metrics.observe_graph("callees", found.took_ms)
     return render_symbols.callees(found)
 
@@ -147,15 +103,12 @@ async def list_callees(
     responses=REPORTS | problems(404, 422, 425, 503),
 )
 async def get_impact(
-    request: Request,
     id: SymbolId,
     parameters: Annotated[ImpactParameters, Query()],
-    service: CurrentService,
-    settings: CurrentSettings,
-    admission: CurrentAdmission,
+    call: CurrentCall,
 ) -> ImpactShape | Response:
     """Affected symbols, files and tests as an interval (certain, possible), with the paths to the symbol and the blind spots on the way."""
     wanted = ImpactRequest(parameters.repository, id, depth=parameters.depth, limit=parameters.limit)
-    found = await admitted(request, admission, settings, lambda: service.impact.of_symbol(wanted))
+    found = await call.answer(lambda service: service.impact.of_symbol(wanted))
     metrics.observe_graph("impact", found.took_ms, found.impact.truncated)
     return report(found, parameters.format)

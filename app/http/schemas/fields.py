@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from app.domain.code import SymbolKind
 from app.domain.query import Modality
@@ -19,6 +20,29 @@ class StrictModel(BaseModel):
     """A request body or query string in which an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class JsonModel(StrictModel):
+    """A request body: numbers are numbers and truth values are truth values, as JSON tells them apart from strings."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _not_converted(cls, value: Any, info: ValidationInfo) -> Any:
+        kinds = _plain_types(cls.model_fields[info.field_name or ""].annotation)
+        if bool in kinds and not isinstance(value, bool | None):
+            raise ValueError("Input should be a boolean")
+        if int in kinds and (isinstance(value, bool) or not isinstance(value, int | float | None)):
+            raise ValueError("Input should be an integer")
+        return value
+
+
+def _plain_types(annotation: Any) -> tuple[Any, ...]:
+    """The types that an annotation allows, if it names them one by one."""
+    if get_origin(annotation) is Annotated:
+        return _plain_types(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return tuple(kind for option in get_args(annotation) for kind in _plain_types(option))
+    return (annotation,)
 
 
 def storable(text: str) -> str:
@@ -51,13 +75,17 @@ def _distinct(items: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(items))
 
 
-Query = Annotated[str, AfterValidator(_question), Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY})]
-QueryOrNone = Annotated[
-    str, AfterValidator(lambda text: _question(text) if text.strip() else ""), Field(json_schema_extra={"maxLength": MAX_QUERY})
-]
-Text = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(storable)]
+_NO_NUL: Final = "^[^\\u0000]*$"
+_SAYS_SOMETHING: Final = {"minLength": 1, "maxLength": MAX_QUERY, "pattern": "^[^\\u0000]*[^\\u0000\\s][^\\u0000]*$"}
+
+Query = Annotated[str, AfterValidator(_question), Field(json_schema_extra={**_SAYS_SOMETHING})]
+QueryOrNone = Query
+"""A question that may be absent, but not blank."""
+Text = Annotated[str, Field(min_length=1, max_length=1_000, json_schema_extra={"pattern": _NO_NUL}), AfterValidator(storable)]
+PathText = Annotated[str, Field(min_length=1, max_length=4_096, json_schema_extra={"pattern": _NO_NUL}), AfterValidator(storable)]
 TextList = Annotated[tuple[Text, ...], Field(max_length=100), AfterValidator(_distinct)]
 Modalities = Annotated[tuple[Modality, ...], Field(max_length=100), AfterValidator(_distinct)]
+ScopeName = Annotated[str, Field(pattern=NAME_PATTERN, examples=["backend"])]
 Examples = Annotated[tuple[Annotated[str, Field(pattern=EXAMPLE_PATTERN)], ...], Field(max_length=100), AfterValidator(_distinct)]
 Kinds = Annotated[tuple[SymbolKind, ...], Field(max_length=100), AfterValidator(_distinct)]
 

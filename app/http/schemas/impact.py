@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from app.domain.code import EdgeClass, PathClass
 from app.domain.symbols import ImpactRequest, IndexedSide
-from app.http.schemas.fields import StrictModel, storable
+from app.http.schemas.fields import JsonModel, storable
 from app.http.schemas.search_answer import Shape
 from app.http.schemas.symbol import BOOT, FRESH, PARSE_CONFIG, BriefShape, Fresh, Repository, RepositoryParameter
 
@@ -43,7 +43,7 @@ DIFF_EXAMPLE: Final = (
 )
 
 
-class ImpactBody(StrictModel):
+class ImpactBody(JsonModel):
     """A difference: its text, or two commits of a repository whose source is a git work tree."""
 
     model_config = ConfigDict(

@@ -23,6 +23,8 @@ class ParsedQuery(Shape):
 
     text: str
     """The question without its filters."""
+    expression: str | None = None
+    """The boolean expression, with all its parentheses, where the query is one."""
     filters: dict[str, Any]
     """The filters in force, from the text and the request; only those that differ from the default."""
 
@@ -127,6 +129,8 @@ class ResultShape(Shape):
     snippet: str
     snippet_start_line: int
     snippet_truncated: bool
+    permalink: str
+    """These lines as they were indexed: at the forge of the repository's remote if that is known, else at `/v1/files` of this service."""
     highlights: list[HighlightShape]
     score: float
     score_kind: str
@@ -197,7 +201,7 @@ CLASSIFY_EXAMPLE: Final[dict[str, Any]] = _ROUTING_EXAMPLE | {
 
 ANSWER_EXAMPLE: Final[dict[str, Any]] = {
     "query": "who calls parse_config",
-    "parsed_query": {"text": "who calls parse_config", "filters": {}},
+    "parsed_query": {"text": "who calls parse_config", "expression": None, "filters": {}},
     "routing": _ROUTING_EXAMPLE,
     "results": [
         {
@@ -221,6 +225,7 @@ ANSWER_EXAMPLE: Final[dict[str, Any]] = {
             "snippet": "def boot(path: Path) -> App:\n    settings = load()\n\n    config = parse_config(path)",
             "snippet_start_line": 41,
             "snippet_truncated": False,
+            "permalink": "/v1/files?repository=api&path=app%2Fboot.py&revision=9f2c4e1a7b3d5f60718293a4b5c6d7e8f9012345&lines=41-58",
             "highlights": [{"line": 44, "start": 13, "end": 25}],
             "score": 1.0,
             "score_kind": "graph",

@@ -7,7 +7,19 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field, JsonValue
 
 from app.domain.query import Dedupe, Filters, Preset, SearchRequest
-from app.http.schemas.fields import Examples, Kinds, Modalities, Query, QueryOrNone, Repeated, StrictModel, Text, TextList
+from app.http.schemas.fields import (
+    Examples,
+    JsonModel,
+    Kinds,
+    Modalities,
+    Query,
+    QueryOrNone,
+    Repeated,
+    ScopeName,
+    StrictModel,
+    Text,
+    TextList,
+)
 
 _LIMIT = Field(ge=1, le=100)
 _SNIPPET_LINES = Field(ge=1, le=1_000)
@@ -19,7 +31,7 @@ class FilterFields(StrictModel):
     """What a result must satisfy, beside the filters written in the query text itself."""
 
     languages: TextList = ()
-    """Languages by name, such as `python`."""
+    """Languages by name, such as `python`; a leading `!` excludes."""
     paths: TextList = ()
     """Path globs, git's way; a leading `!` excludes."""
     kinds: Kinds = ()
@@ -39,9 +51,17 @@ class FilterFields(StrictModel):
     """The whole query is one RE2 pattern."""
     word: bool = False
     """Whole words only."""
+    without: TextList = ()
+    """Strings that the code of a result must not hold; in any case unless `case` is true."""
+    revision: Text | None = None
+    """The branch, tag or indexed commit to search; each repository's default branch when absent."""
 
 
-class ClassifyRequest(StrictModel):
+class BodyFilters(FilterFields, JsonModel):
+    """What a result must satisfy, beside the filters written in the query text itself."""
+
+
+class ClassifyRequest(JsonModel):
     """The question, and what else decides its route."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"query": "who calls parse_config"}]})
@@ -54,7 +74,7 @@ class ClassifyRequest(StrictModel):
     """Exactly these retrievers instead of the preset's choice."""
     literal: bool = False
     """The whole query is one literal: no filter syntax, no classification."""
-    filters: FilterFields = FilterFields()
+    filters: BodyFilters = BodyFilters()
 
     def to_domain(self) -> SearchRequest:
         return SearchRequest(
@@ -93,6 +113,8 @@ class SearchBody(ClassifyRequest):
     """Ids of chunks and symbols: and unlike these."""
     repositories: TextList = ()
     """Repositories to search, by name; all of them when empty."""
+    scope: ScopeName | None = None
+    """A saved scope: its repositories, and its filters where this request sets none of the same name."""
     limit: Annotated[int, _LIMIT] = 10
     """Results on this page."""
     cursor: Text | None = None
@@ -109,6 +131,10 @@ class SearchBody(ClassifyRequest):
     """Show every rank, weight, boost and demotion."""
     rescore: bool = True
     """Re-order the best files of the fusion; false gives the plain fusion."""
+    min_revision: Annotated[Text, Field(max_length=300)] | None = None
+    """Answer only from an index that contains this revision of the one repository that is searched; else 425."""
+    wait: Annotated[float, Field(ge=0, le=60)] = 0.0
+    """Seconds to wait for `min_revision`."""
 
     def to_domain(self) -> SearchRequest:
         return SearchRequest(
@@ -126,8 +152,11 @@ class SearchBody(ClassifyRequest):
             timeout_ms=self.timeout_ms,
             explain=self.explain,
             rescore=self.rescore,
+            min_revision=self.min_revision,
+            wait=self.wait,
             like=self.like,
             unlike=self.unlike,
+            scope=self.scope,
         )
 
 
@@ -142,18 +171,22 @@ class SearchParameters(FilterFields):
     """Ids of chunks and symbols: and unlike these."""
     repositories: Annotated[TextList, Repeated] = ()
     """Repositories to search, by name; all of them when absent."""
+    scope: ScopeName | None = None
+    """A saved scope: its repositories, and its filters where this request sets none of the same name."""
     preset: Preset = Preset.BALANCED
     """How much work the search may do."""
     modalities: Annotated[Modalities, Repeated] = ()
     """Exactly these retrievers instead of the preset's choice."""
     languages: Annotated[TextList, Repeated] = ()
-    """Languages by name, such as `python`."""
+    """Languages by name, such as `python`; a leading `!` excludes."""
     paths: Annotated[TextList, Repeated] = ()
     """Path globs, git's way; a leading `!` excludes."""
     kinds: Annotated[Kinds, Repeated] = ()
     """Kinds of the definition a result shows."""
     symbols: Annotated[TextList, Repeated] = ()
     """Names of the definition a result shows."""
+    without: Annotated[TextList, Repeated] = ()
+    """Strings that the code of a result must not hold; in any case unless `case` is true."""
     literal: bool = False
     """The whole query is one literal."""
     limit: Annotated[int, _LIMIT] = 10
@@ -172,11 +205,16 @@ class SearchParameters(FilterFields):
     """Show every rank, weight, boost and demotion."""
     rescore: bool = True
     """Re-order the best files of the fusion; false gives the plain fusion."""
+    min_revision: Annotated[Text, Field(max_length=300)] | None = None
+    """Answer only from an index that contains this revision of the one repository that is searched; else 425."""
+    wait: Annotated[float, Field(ge=0, le=60)] = 0.0
+    """Seconds to wait for `min_revision`."""
 
     def to_domain(self) -> SearchRequest:
-        fields = self.model_dump(exclude={"q"})
+        fields = {name: getattr(self, name) for name in SearchParameters.model_fields if name != "q"}
         filters = {name: fields.pop(name) for name in FilterFields.model_fields}
-        return SearchBody(query=self.q, filters=FilterFields(**filters), **fields).to_domain()
+        asked = {"query": self.q} if self.q else {}
+        return SearchBody(**asked, filters=BodyFilters(**filters), **fields).to_domain()
 
 
 def to_filters(fields: FilterFields) -> Filters:
@@ -191,4 +229,6 @@ def to_filters(fields: FilterFields) -> Filters:
         case=fields.case,
         regex=fields.regex,
         word=fields.word,
+        without=fields.without,
+        revision=fields.revision,
     )

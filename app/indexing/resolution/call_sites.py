@@ -64,6 +64,7 @@ class CallSites:
         self._own_sites: dict[tuple[int, str], list[_Site]] = {}
         self._callees: dict[tuple[_Site, int], Meaning | None] = {}
         self._found: dict[tuple[int, int], list[CallSite]] = {}
+        self._aliased: dict[tuple[int, int], dict[int, list[CallSite]]] = {}
 
     def of(self, function: Definition, depth: int) -> list[CallSite]:
         """The calls of a function or, for a constructor, of its type; of a method, and by another name, those in its own file only.
@@ -89,10 +90,34 @@ class CallSites:
         if len(named) > MOST_CALL_SITES:
             return []
         found: list[CallSite] = []
-        for site in (*named, *self._sites.get((family, _ALIASED + function.module.path), ())):
+        for site in named:
             call = site.read()
             if call is not None and any(self._is_call_of(one, function) for one in self._callee(site, call, depth)):
                 found.append((site.place, call))
+        return found + self._by_another_name(function.module, depth).get(function.id, [])
+
+    def _by_another_name(self, module: Module, depth: int) -> dict[int, list[CallSite]]:
+        """Id of a function → the calls in a file whose callee goes by another name than the function's."""
+        key = (module.id, depth)
+        if key not in self._aliased:
+            aliased: dict[int, list[CallSite]] = {}
+            for site in (self._sites or {}).get((module.family.name, _ALIASED + module.path), ()):
+                call = site.read()
+                if call is None:
+                    continue
+                for target in self._called(self._callee(site, call, depth)):
+                    aliased.setdefault(target.id, []).append((site.place, call))
+            self._aliased[key] = aliased
+        return self._aliased[key]
+
+    def _called(self, callee: Sequence[Meaning]) -> dict[Definition, None]:
+        """What runs when this is called: functions, and of types the constructors."""
+        found: dict[Definition, None] = {}
+        for one in callee:
+            found |= dict.fromkeys(one.definitions)
+            for type_ in one.types if not one.instance else ():
+                made = self._names.constructor(type_)
+                found |= dict.fromkeys(made.definitions if made is not None else ())
         return found
 
     def _is_parameter(self, name: str, place: Place) -> bool:

@@ -75,9 +75,17 @@ class Choice:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Each:
-    """``[value for target in source]``: a collection of ``value``."""
+    """``[value for target in source]``: a collection of ``value``; ``keyed``: a loop over it gives its keys."""
 
     value: Expression
+    keyed: bool = False
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Typed:
+    """An object of a declared type, as signatures give it."""
+
+    written: str
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -85,7 +93,7 @@ class Unknown:
     pass
 
 
-Expression: TypeAlias = Name | Attribute | Call | Subscript | Constant | Collection | Slice | Choice | Each | Unknown
+Expression: TypeAlias = Name | Attribute | Call | Subscript | Constant | Collection | Slice | Choice | Each | Typed | Unknown
 
 UNKNOWN: Final = Unknown()
 _TOKEN: Final = re.compile(

@@ -115,7 +115,7 @@ ELIXIR = Family(
 )
 ZIG = Family("zig", self_names=frozenset({"self"}), self_types=frozenset({"Self"}), super_names=frozenset())
 
-NAMESPACED = (CSHARP, PHP, C, KOTLIN, SCALA, HASKELL)
+NAMESPACED = (CSHARP, PHP, C, KOTLIN, SCALA, HASKELL, JAVASCRIPT)
 """Families whose names have a namespace before them."""
 
 FAMILIES: dict[str, Family] = {

@@ -24,6 +24,7 @@ from app.indexing.resolution.expressions import (
     Name,
     Slice,
     Subscript,
+    Typed,
     parse,
 )
 from app.indexing.resolution.families import PYTHON
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
 
 _STORED: Final = frozenset({SymbolKind.VARIABLE, SymbolKind.CONSTANT, SymbolKind.FIELD})
 
-MOST_LINKS: Final = 6
+_GIVING_ITEM: Final = frozenset({"get", "pop", "setdefault", "popleft", "at", "shift", "find"})
+_GIVING_ITEMS: Final = frozenset({"values", "copy", "filter", "slice", "reverse", "concat"})
+_GIVING: Final = _GIVING_ITEM | _GIVING_ITEMS
+
+MOST_LINKS: Final = 7
 
 
 class Flow:
@@ -155,6 +160,8 @@ class Flow:
             return None if of is None else self.item(of, expression.key, depth + 1, place)
         if isinstance(expression, Choice):
             return any_of(self.value(place, value, depth) for value in expression.values)
+        if isinstance(expression, Typed):
+            return self._names.object_of_type(place.module, place.scope, expression.written, depth + 1)
         if isinstance(expression, Collection | Each):
             return Meaning(container=Container(place, expression), certain=False)
         return OPAQUE
@@ -182,6 +189,11 @@ class Flow:
         return OPAQUE
 
     def _call(self, place: Place, call: Call, depth: int) -> Meaning | None:
+        if isinstance(call.callee, Attribute) and call.callee.name in _GIVING:
+            of = self.value(place, call.callee.owner, depth)
+            given = self.given(of, call.callee.name, depth) if of is not None else None
+            if given is not None:
+                return given
         callee = self.value(place, call.callee, depth)
         if isinstance(call.callee, Name) and callee is not None and callee.above:
             return callee
@@ -190,6 +202,19 @@ class Flow:
         return None if callee is None else self._names.called(callee, depth + 1, (place, call))
 
     # Collections
+
+    def collection(self, place: Place, held: str, *, keyed: bool) -> Meaning:
+        """A collection of objects of a declared type."""
+        return Meaning(container=Container(place, Each(Typed(held), keyed)), certain=False)
+
+    def given(self, of: Meaning, method: str, depth: int) -> Meaning | None:
+        """What a method of a collection of one kind gives: an item, or the items again; None for all others."""
+        container = of.container
+        if container is None or not isinstance(container.items, Each) or method not in _GIVING:
+            return None
+        if method in _GIVING_ITEMS:
+            return Meaning(container=container._replace(items=Each(container.items.value)), certain=False)
+        return self.value(container.place, container.items.value, depth + 1)
 
     def item(self, value: Meaning, key: Expression, depth: int, place: Place | None = None) -> Meaning:
         """One item of a collection; any of them when it cannot be told which."""
@@ -201,6 +226,8 @@ class Flow:
         if container.generator is not None:
             return OPAQUE
         if isinstance(container.items, Each):
+            if container.items.keyed and key is UNKNOWN and place is None:
+                return OPAQUE
             return self.value(container.place, container.items.value, depth + 1) or OPAQUE
         if isinstance(key, Slice):
             return Meaning(container=container._replace(items=_shifted(container.items, key.start), added=()), certain=False)

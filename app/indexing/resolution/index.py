@@ -57,7 +57,10 @@ class Definition:
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """One file: its definitions in order, by local name, and what it brings in. ``names`` are those of its symbols as written."""
+    """One file: its definitions in order, by local name, and what it brings in. ``names`` are those of its symbols as written.
+
+    ``holders``: local names of what is no type and has members that stand outside of it (``app.use = function () {}``).
+    """
 
     id: int
     path: str
@@ -69,6 +72,7 @@ class Module:
     definitions: list[Definition] = field(default_factory=list)
     by_local: dict[str, list[Definition]] = field(default_factory=dict)
     bindings: dict[str, list[Import]] = field(default_factory=dict)
+    holders: set[str] = field(default_factory=set)
     stars: list[Import] = field(default_factory=list)
     packages: dict[str, list[Import]] = field(default_factory=dict)
     bases: dict[int, list[Reference]] = field(default_factory=dict)
@@ -287,6 +291,8 @@ def _define(module: Module, file: FileFacts) -> None:
             is_local=module.family is not JAVASCRIPT and container is not None and (container.is_callable or container.is_local),
         )
         module.definitions.append(definition)
+        if parent is None and "." in local and module.family is JAVASCRIPT:
+            module.holders.add(definition.owner)
         if symbol.kind is SymbolKind.NAMESPACE:
             if not _encloses_any(file, ordinal):
                 module.namespace = definition.full

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from app.indexing.resolution.families import BASH, GO, JAVASCRIPT, LUA, PHP, PYTHON, RUBY, RUST, ZIG, C, Family
 from app.indexing.resolution.index import DefinitionIndex, Module
+from app.indexing.resolution.manifests import Manifests
 
 _SCRIPT_ENDINGS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _VARIABLE_FOLDER = re.compile(r"^.*\$(?:\{[^}]*\}|\w+|\([^)]*\))/|^\./")
@@ -19,6 +20,7 @@ class ModuleLocator:
 
     def __init__(self, index: DefinitionIndex) -> None:
         self._index = index
+        self._manifests = Manifests(index)
         self._found: dict[tuple[str, str, str], Sequence[Module]] = {}
         self._roots: dict[str, dict[str, Module]] = {}
         self._go_directories: dict[str, str] | None = None
@@ -34,8 +36,7 @@ class ModuleLocator:
         if importer.family is PYTHON:
             return self._python(importer, name)
         if importer.family is JAVASCRIPT:
-            path = _joined(importer.directory, name) if name.startswith(".") else None
-            return self._existing(*_script_paths(path)) if path is not None else ()
+            return self._script(importer, name)
         if importer.family is GO:
             return self._go(name)
         if importer.family is C:
@@ -52,6 +53,13 @@ class ModuleLocator:
             path = name.replace(".", "/")
             return self._ending(LUA, f"{path}.lua") or self._ending(LUA, f"{path}/init.lua")
         return ()
+
+    def _script(self, importer: Module, name: str) -> Sequence[Module]:
+        if name.startswith("."):
+            path = _joined(importer.directory, name)
+            return self._existing(*_script_paths(path)) if path is not None else ()
+        found = (self._existing(*_script_paths(path)) for path in self._manifests.script_paths(importer.directory, name))
+        return next((modules for modules in found if modules), ())
 
     def _ending(self, family: Family, path: str) -> Sequence[Module]:
         """The one file whose path ends with ``path``, when there is only one."""
@@ -115,10 +123,12 @@ class ModuleLocator:
     def _go_imports(self) -> dict[str, str]:
         """Import path → directory, for every import of the repository that names one of its own packages.
 
-        go.mod is no source file; the module's path is what most imports have before the directory that they end with.
+        Without a go.mod the module's path is what most imports have before the directory that they end with.
         """
         directories = set(self._index.directories(GO))
         imports = {imported.module for module in self._index.modules.values() if module.family is GO for imported in module.imports}
+        if self._manifests.go_modules:
+            return {name: place for name in imports if (place := self._go_place(name)) in directories and place is not None}
         prefixes: Counter[str] = Counter()
         for name in imports:
             for prefix, directory in _cuts(name):
@@ -129,6 +139,13 @@ class ModuleLocator:
         chosen = min(prefixes, key=lambda prefix: (-prefixes[prefix], prefix))
         places = {name: name.removeprefix(chosen).lstrip("/") for name in imports if name == chosen or name.startswith(chosen + "/")}
         return {name: place for name, place in places.items() if place in directories}
+
+    def _go_place(self, name: str) -> str | None:
+        """The directory of a package by the paths of the repository's modules."""
+        for path, directory in self._manifests.go_modules:
+            if name == path or name.startswith(path + "/"):
+                return f"{directory}/{name.removeprefix(path).lstrip('/')}".strip("/")
+        return None
 
     def _included(self, importer: Module, name: str) -> Iterable[Module]:
         if name.startswith("<") and "/" not in name and not name.endswith(".h>") and not name.endswith(".hpp>"):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.domain.code import SymbolKind
-from app.indexing.resolution.expressions import Attribute, Call, Constant, Expression, Name, parse
-from app.indexing.resolution.families import CSHARP, NAMESPACED, PHP, PYTHON, RUBY, RUST, C, Package
+from app.indexing.resolution.expressions import Attribute, Call, Constant, Each, Expression, Name, parse
+from app.indexing.resolution.families import CSHARP, JAVASCRIPT, NAMESPACED, PHP, PYTHON, RUBY, RUST, C, Package
 from app.indexing.resolution.flow import MOST_LINKS, Flow
 from app.indexing.resolution.imports import ImportedNames
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.inheritance import Inheritance
 from app.indexing.resolution.meaning import EXTERNAL, OPAQUE, Meaning, Place, Segment, any_of, meaning_of, segments
-from app.indexing.resolution.signatures import named_type, parameters, return_type, value_type
+from app.indexing.resolution.signatures import MAPPINGS, named_type, parameters, return_type, value_type
 
 _DEEPEST = 12  # links of type inference: a field of a field of a call; also the end of definitions that refer to each other
 
@@ -78,6 +78,8 @@ class Names:
         key = (module.id, name)
         if key not in self._modules:
             top = meaning_of(module.by_local.get(name, ()))
+            if top is None and module.family is JAVASCRIPT and self.index.is_namespace(JAVASCRIPT, name):
+                top = Meaning(tuple(d for d in module.definitions if d.full == name and d.kind is SymbolKind.NAMESPACE), namespace=name)
             self._modules[key] = top or self.imports.bound(module, name) or self.imports.starred(module, name)
         return self._modules[key]
 
@@ -136,6 +138,8 @@ class Names:
             found_any = any_of(self.member(one, name, depth) for one in meaning.alternatives)
             return None if found_any.opaque else found_any.weakened(meaning.certain)
         if meaning.container is not None:
+            if isinstance(meaning.container.items, Each):  # a method of a collection: no item of it
+                return None
             item = self.flow.item(meaning, Constant(name), depth + 1)
             return None if item.opaque else item
         for module in meaning.modules:
@@ -148,11 +152,18 @@ class Names:
             if definition.is_type:
                 found = self._of_type(definition, name, meaning, depth)
             else:
-                value = self.object_of(definition, depth, meaning.line)
-                found = self.member(value, name, depth + 1) if value is not None and depth < _DEEPEST else None
+                found = self._assigned_member(definition, name)
+                value = self.object_of(definition, depth, meaning.line) if found is None else None
+                found = self.member(value, name, depth + 1) if value is not None and depth < _DEEPEST else found
             if found is not None:
                 return found.weakened(meaning.certain)
         return None
+
+    def _assigned_member(self, definition: Definition, name: str) -> Meaning | None:
+        """What the file puts into a variable, or assigns to a member of it or of a function: ``app.use = function () {}``."""
+        module = definition.module
+        given = module.by_local.get(f"{definition.local}.{name}") if module.family is JAVASCRIPT else None
+        return meaning_of([d for d in given if not (definition.is_callable and d.container is definition)]) if given else None
 
     def _of_type(self, type_: Definition, name: str, meaning: Meaning, depth: int) -> Meaning | None:
         """A member that is declared, else what the methods assign; of an own instance also what only the types below have."""
@@ -223,7 +234,10 @@ class Names:
         if written in ("Self", "self", "static", "this"):
             owner = self.own_type(module, scope)
             return Meaning((owner,), instance=True, certain=False) if owner else OPAQUE
-        found = self._named(module, scope, written, depth)
+        outer, is_collection, held = written.partition("[")
+        found = self._named(module, scope, outer, depth)
+        if is_collection and (found is None or found.opaque):
+            return self.flow.collection(Place(module, scope), held[:-1], keyed=outer.rpartition(".")[2] in MAPPINGS)
         if found is None or found.is_external:
             return EXTERNAL if found is None else found.weakened(False)
         return Meaning(found.types, instance=True, certain=False) if found.types else OPAQUE
@@ -242,7 +256,7 @@ class Names:
         if container is None:
             return self.flow.top(module, definition.name, line, depth)
         if container.is_type:
-            return self.flow.attribute((container,), definition.name, depth)
+            return self.flow.attribute(self.inheritance.line_of_descent(container), definition.name, depth)
         return None
 
     def _held(self, definition: Definition, depth: int) -> Meaning | None:
@@ -282,6 +296,8 @@ class Names:
                 owner = self.own_type(definition.module, definition)
                 return Meaning((owner,), instance=True, certain=False) if owner else OPAQUE
             if definition.is_callable:
+                if site is not None and site[1].new and definition.local in definition.module.holders:
+                    return Meaning((definition,), certain=False)
                 return self._result(definition, depth, site, certain=meaning.certain)
             if depth < MOST_LINKS:
                 value = self.object_of(definition, depth + 1, meaning.line)
@@ -314,6 +330,10 @@ class Names:
         for link in links[used:]:
             if module.family in (RUBY, RUST) and link.name == "new" and found.types and not found.instance:
                 found = self.called(found, depth)
+                continue
+            given = self.flow.given(found, link.name, depth + 1) if link.called else None
+            if given is not None:
+                found = given
                 continue
             following = self.member(found, link.name, depth + 1)
             found = OPAQUE if following is None else self.called(following, depth) if link.called else following
@@ -350,7 +370,7 @@ class Names:
         if first in family.own_words:
             owner = self.own_type(module, scope)
             if owner is None:
-                return OPAQUE, 1
+                return self._own_object(module, scope, first, line, depth), 1
             return Meaning((owner,), instance=first not in family.self_types, above=first in family.super_names), 1
         if family is RUST and first in ("crate", "super"):
             return self.imports.path(module, [link.name for link in links]), len(links)
@@ -365,6 +385,21 @@ class Names:
                 if (named := self.imports.path(module, names[:count])) is not None:
                     return named, count
         return found, 1
+
+    def _own_object(self, module: Module, scope: Definition | None, word: str, line: int, depth: int) -> Meaning:
+        """What a word for the own instance means outside of types: a parameter of that name, or JavaScript's object of functions.
+
+        ``app.use = function () { this… }`` is of ``app``; in a function that others are assigned to, ``View.prototype.lookup = …``,
+        it is what the function makes.
+        """
+        while scope is not None:
+            if word in scope.signature and word in self.parameters_of(scope):
+                return self.flow.local(scope, word, line, depth) or OPAQUE
+            if module.family is JAVASCRIPT and scope.is_callable and scope.container is None:
+                holder = module.by_local.get(scope.owner) if scope.owner else [scope] if scope.local in module.holders else None
+                return Meaning(tuple(holder[:1]), certain=False) if holder else OPAQUE
+            scope = scope.container
+        return OPAQUE
 
     def parameters_of(self, scope: Definition) -> dict[str, str | None]:
         """Parameter name → declared type, in order."""

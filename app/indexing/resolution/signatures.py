@@ -1,4 +1,6 @@
-"""Declared types, read out of the text of a signature. A type is given as its dotted name, without decoration."""
+"""Declared types, read out of the text of a signature. A type is given as its dotted name, without decoration; of a collection, what it
+holds stands in brackets behind it: ``dict[str, Foo]`` is ``dict[Foo]``, ``Foo[]`` is ``Array[Foo]``.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +21,16 @@ Optional Annotated Final ClassVar Promise Awaitable Readonly Partial Required Bo
 unique_ptr weak_ptr Nullable Task Lazy
 """
 _WRAPPERS = frozenset(_TRANSPARENT.split())
+_ITEMS = """
+list List Sequence MutableSequence Iterable Iterator Generator AsyncIterable AsyncIterator Collection set Set frozenset FrozenSet AbstractSet
+tuple Tuple deque Array ReadonlyArray ReadonlySet IterableIterator
+"""
+_COLLECTIONS = frozenset(_ITEMS.split())
+MAPPINGS = frozenset(
+    ["dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "DefaultDict", "OrderedDict", "Map", "ReadonlyMap", "Record"]
+)
+"""Types whose second argument is what they hold."""
+
 _NOTHING = frozenset({"None", "null", "undefined", "nil", "void"})
 _TYPE_FIRST = frozenset({C.name, CSHARP.name, JAVA.name, PHP.name})
 _CONSTRUCTION = re.compile(r"=\s*(?:await\s+)?(?:new\s+)?&?\s*((?:[^\W\d]\w*(?:\.|::|\\))*[^\W\d]\w*)\s*[({]")
@@ -96,8 +108,17 @@ def named_type(text: str) -> str | None:
     if rest[0] in "[<" and rest[-1] in "]>":
         if outer.rpartition(".")[2] in _WRAPPERS:
             return named_type(next(_split(rest[1:-1], ","), ""))
-        return None if rest == "[]" else outer
+        element = outer if rest == "[]" else _element(outer.rpartition(".")[2], rest[1:-1])
+        return f"{'Array' if rest == '[]' else outer}[{element}]" if element else outer
     return None
+
+
+def _element(collection: str, arguments: str) -> str | None:
+    """What a collection of these type arguments holds."""
+    parts = list(_split(arguments, ","))
+    if collection in MAPPINGS:
+        return named_type(parts[1]) if len(parts) > 1 else None
+    return named_type(parts[0]) if collection in _COLLECTIONS else None
 
 
 def _annotated(signature: str, name: str, family: Family) -> str | None:

@@ -58,6 +58,7 @@
 (call function: (identifier) @reference.call)
 (call function: (attribute object: (_) @receiver attribute: (identifier) @reference.call))
 (call function: [(call) (subscript)] @reference.value)
+((decorator (call) @reference.value) (#set! decorator))
 (raise_statement . (identifier) @reference.call)
 (raise_statement . (attribute object: (_) @receiver attribute: (identifier) @reference.call))
 

@@ -1,0 +1,32 @@
+"""Addresses at which a result can be read as it was indexed, whatever its branch does later."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from app.domain.query import Snapshot
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REMOTE: Final = re.compile(r"(?:https|ssh)://(?:[\w.-]+@)?(?P<host>[A-Za-z0-9.-]+)(?::\d+)?/(?P<path>.+?)(?:\.git)?")
+
+_FORGES: Final = (
+    (re.compile(r"(^|\.)github\."), "blob/{revision}/{file}#L{start}-L{end}"),
+    (re.compile(r"(^|\.)gitlab\."), "-/blob/{revision}/{file}#L{start}-{end}"),
+    (re.compile(r"(^|\.)(gitea|forgejo)\.|^codeberg\.org$"), "src/commit/{revision}/{file}#L{start}-L{end}"),
+    (re.compile(r"^bitbucket\.org$"), "src/{revision}/{file}#lines-{start}:{end}"),
+)
+"""How forges write the lines of a file at a commit; known by their hosts."""
+
+
+def permalink(snapshot: Snapshot, path: str, start: int, end: int) -> str:
+    """The forge's own page where the remote's host tells which one it is, else this service's ``/v1/files``."""
+    remote = _REMOTE.fullmatch(snapshot.url or "")
+    if remote and _COMMIT.fullmatch(snapshot.revision):
+        for host, form in _FORGES:
+            if host.search(remote["host"]):
+                place = form.format(revision=snapshot.revision, file=quote(path), start=start, end=end)
+                return f"https://{remote['host']}/{remote['path']}/{place}"
+    wanted = {"repository": snapshot.repository, "path": path, "revision": snapshot.revision, "lines": f"{start}-{end}"}
+    return f"/v1/files?{urlencode(wanted)}"

@@ -1,0 +1,53 @@
+"""A call that reads the index: let in while there is a place, ended with its client, bounded in time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request
+
+from app.config import Settings
+from app.domain.errors import NotIndexed, QueryNotServable, RepositoryNotFound
+from app.http.admission import Admission, while_connected
+from app.http.service import CurrentAdmission, CurrentService, CurrentSettings, Service
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request and the service that answers it."""
+
+    request: Request
+    service: Service
+    settings: Settings
+    admission: Admission
+
+    async def answer(self, work: Callable[[Service], Awaitable[T]], field: str = "repository") -> T:
+        """The result of ``work`` within the longest deadline of a search. ``field``: which one to blame for an unknown repository.
+
+        Raises Overloaded, QueryNotServable when time runs out, ClientGone, and what ``work`` raises.
+        """
+        return await while_connected(self.request, self._within_bounds(work, field))
+
+    async def _within_bounds(self, work: Callable[[Service], Awaitable[T]], field: str) -> T:
+        most_ms = self.settings.search.max_deadline_ms
+        async with self.admission.place():
+            try:
+                async with asyncio.timeout(most_ms / 1_000):
+                    return await work(self.service)
+            except TimeoutError:
+                raise QueryNotServable(f"the answer takes longer than {most_ms:,} ms") from None
+            except (RepositoryNotFound, NotIndexed) as error:
+                error.field = field
+                raise
+
+
+async def _call(request: Request, service: CurrentService, settings: CurrentSettings, admission: CurrentAdmission) -> Call:
+    return Call(request, service, settings, admission)
+
+
+CurrentCall = Annotated[Call, Depends(_call)]

@@ -1,0 +1,59 @@
+"""Up to fifty searches in one call, for what would otherwise be fifty round trips."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+from typing import Final
+
+from fastapi import APIRouter, Depends
+
+from app.domain.errors import FourfoldError, Overloaded
+from app.domain.query import SearchRequest
+from app.http import render
+from app.http.admission import while_connected
+from app.http.call import Call, CurrentCall
+from app.http.freshness import await_revision
+from app.http.media import require_json
+from app.http.openapi import problems
+from app.http.problems import problem_of
+from app.http.schemas.batch import BatchAnswer, BatchBody, BatchEntry
+from app.http.searching import checked, searched
+
+router = APIRouter(tags=["search"])
+
+LONGEST_FACTOR: Final = 3
+"""A batch may take so many times the longest deadline of a search."""
+
+
+@router.post(
+    "/v1/search/batch",
+    operation_id="searchBatch",
+    summary="Search many times",
+    dependencies=[Depends(require_json)],
+    responses=problems(400, 413, 415, 422, 503),
+)
+async def search_batch(body: BatchBody, call: CurrentCall) -> BatchAnswer:
+    """Answers searches one after the other, as one client among others. What is wrong with one of them is told in its entry."""
+    call.request.state.log = {"searches": len(body.searches)}
+    asked = [checked(search.to_domain(), call, f"searches.{place}.query") for place, search in enumerate(body.searches)]
+    return await while_connected(call.request, _answered(asked, call))
+
+
+async def _answered(asked: list[SearchRequest], call: Call) -> BatchAnswer:
+    began = perf_counter()
+    last = began + LONGEST_FACTOR * call.settings.search.max_deadline_ms / 1_000
+    async with call.admission.place():
+        answers = [await _entry(search, call, late=perf_counter() > last) for search in asked]
+    return BatchAnswer(answers=answers, took_ms=round((perf_counter() - began) * 1_000, 2))
+
+
+async def _entry(asked: SearchRequest, call: Call, *, late: bool) -> BatchEntry:
+    try:
+        if late:
+            raise Overloaded("the time of the batch was over before this search; ask it again", retry_after=1)
+        await await_revision(replace(asked, wait=0.0), call.service)  # the place is not for waiting in
+        return BatchEntry(status=200, answer=render.answer(await searched(asked, call)), problem=None)
+    except FourfoldError as error:
+        problem = problem_of(error, call.request.state.request_id)
+        return BatchEntry(status=problem.status, answer=None, problem=problem)

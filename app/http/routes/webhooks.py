@@ -1,0 +1,36 @@
+"""Forges tell that a branch moved; the repository's remote is then looked at."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+
+from app.domain.index import Priority
+from app.http.openapi import problems
+from app.http.schemas.repository import WebhookAnswer
+from app.http.service import CurrentService, CurrentSettings
+from app.http.webhooks import Forge, addresses, check_signature, digest, moves_refs, speaks_of
+
+router = APIRouter(tags=["jobs"])
+
+
+@router.post(
+    "/v1/webhooks/{forge}",
+    operation_id="receiveWebhook",
+    summary="Receive a delivery of a forge",
+    status_code=202,
+    responses=problems(401, 413, 422, 503),
+)
+async def receive_webhook(forge: Forge, request: Request, service: CurrentService, settings: CurrentSettings) -> WebhookAnswer:
+    """Queues an index run for each repository with the remote that a signed delivery speaks of. The remote is not asked here."""
+    body = await request.body()
+    check_signature(forge, body, request.headers, settings.webhook)
+    if not moves_refs(forge, request.headers):
+        return WebhookAnswer(status="ignored", jobs=[])
+    found = addresses(body)
+    if await service.deliveries.seen(forge, digest(body)):
+        return WebhookAnswer(status="seen", jobs=[])
+    meant = [stored for stored in await service.repositories.list() if speaks_of(stored, found)]
+    jobs = [await service.jobs.enqueue(stored.name, priority=Priority.BULK) for stored in meant]
+    # Remembered last: a delivery that could not be acted on is sent again, and then it must count.
+    await service.deliveries.remember(forge, digest(body))
+    return WebhookAnswer(status="queued" if jobs else "unknown", jobs=[job.id for job, _ in jobs])

@@ -1,0 +1,45 @@
+"""One search of an HTTP call: checked, admitted, counted; shared by the routes that search."""
+
+from __future__ import annotations
+
+from app.domain.errors import InvalidRequest, NotIndexed, RepositoryNotFound, ScopeNotFound
+from app.domain.query import SearchRequest
+from app.domain.ranking import SearchAnswer
+from app.http.call import Call
+from app.observability import metrics
+from app.search.progress import SILENT, Progress
+
+
+def checked(asked: SearchRequest, call: Call, field: str) -> SearchRequest:
+    """A request that asks for something, in time; ``field`` is where the question stands. Raises InvalidRequest."""
+    if not asked.query and not asked.like:
+        raise InvalidRequest("the query is missing or empty", field=field)
+    most = call.settings.search.max_deadline_ms
+    if asked.timeout_ms is not None and asked.timeout_ms > most:
+        raise InvalidRequest(f"at most {most} milliseconds are allowed", field="timeout_ms")
+    return asked
+
+
+async def searched(asked: SearchRequest, call: Call, progress: Progress = SILENT) -> SearchAnswer:
+    """The answer, counted in the metrics; whoever calls holds a place. Raises what a search raises, with the field to blame."""
+    try:
+        found = await call.service.search.search(asked, progress)
+    except (RepositoryNotFound, NotIndexed) as error:
+        error.field = error.field or "repositories"
+        raise
+    except ScopeNotFound as error:
+        error.field = "scope"
+        raise
+    metrics.observe_search(found)
+    return found
+
+
+def log_fields(asked: SearchRequest, found: SearchAnswer) -> dict[str, object]:
+    """What the log line of a search tells beside the rest; never the question itself."""
+    routing = found.routing
+    return {
+        "query_length": len(asked.query),
+        "intent": routing.classification.intent.value,
+        "strategy": routing.strategy.value,
+        "results": len(found.results),
+    }

@@ -1,0 +1,92 @@
+"""The files that decide what the names of one file mean: what it uses, and what these import and inherit from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from app.domain.code import EdgeClass
+from app.domain.facts import FileFacts
+from app.domain.position import DefinitionSite
+from app.domain.query import Snapshot
+from app.domain.symbol_id import file_symbol_id
+from app.storage.engine import Connection
+from app.storage.facts import FactReader
+from app.storage.symbol_rows import place_of
+
+MOST_FILES: Final = 120
+"""Files that are read for one answer: some 50 ms. What lies further away can change the meaning of few names."""
+
+LEVELS: Final = 3
+
+_PASSED_ON: Final = ("imports", "inherits")
+
+USED: Final = """
+    SELECT e.target, count(*) AS uses FROM edge e
+    WHERE e.repository_id = $1 AND e.branch_id = $2 AND e.from_gen <= $3 AND e.to_gen > $3 AND e.file_id = ANY($4::int[])
+      AND ($5::text[] IS NULL OR e.kind = ANY($5))
+    GROUP BY e.target ORDER BY uses DESC, e.target
+"""
+
+HOLDING: Final = """
+    SELECT c.symbol_id, c.file_id FROM symbol c
+    JOIN file f ON f.repository_id = $1 AND f.file_id = c.file_id AND f.branch_id = $2 AND f.from_gen <= $3 AND f.to_gen > $3
+    WHERE c.repository_id = $1 AND c.symbol_id = ANY($4::bigint[])
+"""
+
+AT_SITE: Final = """
+    SELECT DISTINCT e.target, e.class FROM edge e
+    WHERE e.repository_id = $1 AND e.branch_id = $2 AND e.from_gen <= $3 AND e.to_gen > $3 AND e.file_id = $4 AND e.reference = $5
+    ORDER BY e.target
+"""
+
+DEFINED: Final = """
+    SELECT c.symbol_id, f.path, c.name_line, c.name, c.kind FROM symbol c
+    JOIN file f ON f.repository_id = $1 AND f.file_id = c.file_id AND f.branch_id = $2 AND f.from_gen <= $3 AND f.to_gen > $3
+    WHERE c.repository_id = $1 AND c.symbol_id = ANY($4::bigint[]) ORDER BY f.path, c.name_line
+"""
+
+
+class Neighbourhood:
+    """Reads over one snapshot. ``live``: path → file id of its files."""
+
+    def __init__(self, connection: Connection, snapshot: Snapshot, live: Mapping[str, int]) -> None:
+        self._connection = connection
+        self._at: Final = place_of(snapshot)
+        self._live = live
+        self._modules: Final = {file_symbol_id(path): file_id for path, file_id in live.items()}
+
+    async def of(self, path: str) -> Sequence[FileFacts]:
+        """The facts of the files around the one at ``path``, nearest first up to the bound, itself left out."""
+        own = self._live[path]
+        found: dict[int, None] = {own: None}
+        level, kinds = [own], None
+        for _ in range(LEVELS):
+            level = [file_id for file_id in await self._used(level, kinds) if file_id not in found][: MOST_FILES - len(found) + 1]
+            found |= dict.fromkeys(level)
+            kinds = list(_PASSED_ON)
+            if not level:
+                break
+        wanted = {*found, *self._packages(found)} - {own}
+        return await FactReader(self._connection, *self._at).files(sorted(wanted))
+
+    async def _used(self, file_ids: Sequence[int], kinds: Sequence[str] | None) -> list[int]:
+        """The files that hold what these use, the most used first."""
+        targets = [row["target"] for row in await self._connection.fetch(USED, *self._at, list(file_ids), kinds)]
+        holders = {row["symbol_id"]: row["file_id"] for row in await self._connection.fetch(HOLDING, *self._at, targets)}
+        files = (self._modules.get(target) or holders.get(target) for target in targets)
+        return list(dict.fromkeys(file_id for file_id in files if file_id is not None))
+
+    def _packages(self, file_ids: Mapping[int, None]) -> set[int]:
+        """The files that make folders of these packages: whether they are there decides how a Python module is named."""
+        folders = {path.rpartition("/")[0] for path, file_id in self._live.items() if file_id in file_ids}
+        paths = (f"{folder}/__init__.py" if folder else "__init__.py" for folder in folders)
+        return {self._live[path] for path in paths if path in self._live}
+
+
+async def edges_at(connection: Connection, snapshot: Snapshot, file_id: int, reference: int) -> list[DefinitionSite]:
+    """The symbols that the index says a reference of a file leads to."""
+    at = place_of(snapshot)
+    classes = {row["target"]: EdgeClass(row["class"]) for row in await connection.fetch(AT_SITE, *at, file_id, reference)}
+    rows = await connection.fetch(DEFINED, *at, list(classes)) if classes else []
+    return [DefinitionSite(r["path"], r["name_line"], None, r["name"], r["kind"], classes[r["symbol_id"]], r["symbol_id"]) for r in rows]

@@ -1,0 +1,124 @@
+"""BM25 over the word index: the postings of a question's words are read bucket by bucket and added up in arrays.
+
+idf is ``ln(1 + (N - n + .5) / (n + .5))`` over the chunks that the postings were made of, dead content included.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from zlib import crc32
+
+import asyncpg
+import numpy as np
+from numpy.typing import NDArray
+
+from app.domain.bm25 import WEIGHTS, inverse_frequency
+from app.storage.engine import Connection
+from app.storage.posting_rows import Entries, entries_by_term, files_by_term
+
+# A segment without any of the words counts too: for the number of chunks in all.
+BUCKETS: Final = """
+    SELECT w.repository_id, w.segment_id, w.first_chunk, w.chunk_span, w.chunks, w.files, {columns}
+    FROM (
+        SELECT DISTINCT s.repository_id, s.segment_id, s.first_chunk, s.chunk_span, s.chunks, s.files,
+               (h.hash >> (32 - s.bits))::int AS bucket
+        FROM segment s LEFT JOIN unnest($2::bigint[]) AS h(hash) ON true
+        WHERE s.repository_id = ANY($1::int[])
+    ) w
+    LEFT JOIN posting p ON p.repository_id = w.repository_id AND p.segment_id = w.segment_id AND p.bucket = w.bucket
+"""
+_ENTRIES: Final = BUCKETS.format(columns="p.terms, p.counts, p.entries")
+_COUNTS: Final = BUCKETS.format(columns="p.terms, p.counts")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredChunks:
+    """Chunks with a score above 0, in no order: arrays of equal length."""
+
+    repositories: NDArray[np.int32]
+    chunks: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+    def best(self, most: int) -> ScoredChunks:
+        """The ``most`` best, best first."""
+        chosen = np.argpartition(-self.scores, most)[:most] if len(self.scores) > most else np.arange(len(self.scores))
+        chosen = chosen[np.argsort(-self.scores[chosen], kind="stable")]
+        return ScoredChunks(self.repositories[chosen], self.chunks[chosen], self.scores[chosen])
+
+
+@dataclass(slots=True)
+class _Segment:
+    first_chunk: int
+    span: int
+    chunks: int
+    entries: dict[str, Entries]
+
+
+async def score_chunks(connection: Connection, repository_ids: Sequence[int], terms: Mapping[str, float]) -> ScoredChunks:
+    """Every chunk of these repositories that has one of the ``terms``, which have weights; replaced content is among them."""
+    rows = await connection.fetch(_ENTRIES, repository_ids, _hashes(terms))
+    repositories: dict[int, dict[int, _Segment]] = defaultdict(dict)
+    wanted = frozenset(terms)
+    for row in rows:
+        segment = repositories[row["repository_id"]].setdefault(
+            row["segment_id"], _Segment(row["first_chunk"], row["chunk_span"], row["chunks"], {})
+        )
+        if row["terms"] is not None:
+            segment.entries |= entries_by_term(row["terms"], row["counts"], row["entries"], wanted)
+    found = [
+        (np.full(len(chunks), repository_id, np.int32), chunks, scores)
+        for repository_id, segments in repositories.items()
+        for chunks, scores in _scored(list(segments.values()), terms)
+    ]
+    if not found:
+        return ScoredChunks(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.float32))
+    return ScoredChunks(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _scored(segments: Sequence[_Segment], terms: Mapping[str, float]) -> Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """Per segment of a repository the ids and scores of its chunks."""
+    total = sum(segment.chunks for segment in segments)
+    having = {term: sum(len(segment.entries[term][0]) for segment in segments if term in segment.entries) for term in terms}
+    values = {term: WEIGHTS * np.float32(weight * inverse_frequency(total, having[term])) for term, weight in terms.items()}
+    for segment in segments:
+        if segment.entries:
+            scores = np.zeros(segment.span, np.float32)
+            for term, (ids, codes) in segment.entries.items():
+                scores[ids] += values[term][codes]
+            at = np.flatnonzero(scores)
+            yield at + segment.first_chunk, scores[at]
+
+
+@dataclass(frozen=True, slots=True)
+class WordFiles:
+    """Of one repository: the files in all, and for each word that was read the files that have it."""
+
+    total: int
+    files: Mapping[str, int]
+
+
+NO_FILES: Final = WordFiles(0, {})
+
+
+async def count_files(connection: Connection, repository_ids: Sequence[int], words: Iterable[str]) -> Mapping[int, WordFiles]:
+    """repository id → in how many files these words and those stored beside them occur; replaced content counts too."""
+    rows = await connection.fetch(_COUNTS, repository_ids, _hashes(words))
+    totals: dict[int, dict[int, int]] = defaultdict(dict)
+    files: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for row in rows:
+        totals[row["repository_id"]][row["segment_id"]] = row["files"]
+        _add_counts(files[row["repository_id"]], row)
+    return {key: WordFiles(sum(segments.values()), files[key]) for key, segments in totals.items()}
+
+
+def _add_counts(files: dict[str, int], row: asyncpg.Record) -> None:
+    if row["terms"] is not None:
+        for word, count in files_by_term(row["terms"], row["counts"]).items():
+            files[word] += count
+
+
+def _hashes(terms: Iterable[str]) -> list[int]:
+    return [crc32(term.encode()) for term in terms]

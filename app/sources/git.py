@@ -1,0 +1,100 @@
+"""Runs git on a bare repository of this service's own; nothing that a remote or its files name is ever run.
+
+There is no work tree, so that no hook, filter or attribute of a source can act, and no configuration but what is given here.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+LOCAL_SECONDS: Final = 300.0
+
+_OPTIONS: Final = (
+    "--no-pager",
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.symlinks=false"),
+    *("-c", "core.quotepath=off"),
+    *("-c", "core.attributesFile=/dev/null"),
+    *("-c", "safe.directory=*"),
+    *("-c", "gc.autoDetach=false"),
+    *("-c", "maintenance.auto=false"),
+    *("-c", "http.followRedirects=false"),
+    *("-c", "submodule.recurse=false"),
+)
+_KEPT: Final = ("GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH")
+
+
+class GitError(Exception):
+    """git refused, is missing or took too long; the message is git's own, without secrets."""
+
+
+class Git:
+    """The git program, in one bare repository."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory: Final = directory
+
+    def create(self) -> None:
+        """Make the repository unless it is there; one that was only half made is finished."""
+        if not (self.directory / "objects").is_dir() or not (self.directory / "HEAD").is_file():
+            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._checked(("init", "--bare", "--quiet", "--template=", str(self.directory)), b"", {}, LOCAL_SECONDS)
+
+    def run(
+        self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None, seconds: float = LOCAL_SECONDS
+    ) -> bytes:
+        """What git writes; raises GitError with what it complains of."""
+        return self._checked((f"--git-dir={self.directory}", *arguments), stdin, environment or {}, seconds)
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """A git that goes on running, with pipes to its input and from its output."""
+        command = ["git", *_OPTIONS, f"--git-dir={self.directory}", *arguments]
+        try:
+            return subprocess.Popen(  # noqa: S603 - fixed arguments, no shell
+                command, env=_environment({}), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        except OSError as error:
+            raise GitError(f"git cannot be started: {error}") from error
+
+    def _checked(self, arguments: Sequence[str], stdin: bytes, environment: Mapping[str, str], seconds: float) -> bytes:
+        command = ["git", *_OPTIONS, *arguments]
+        try:
+            result = subprocess.run(  # noqa: S603 - fixed arguments, no shell
+                command, env=_environment(environment), input=stdin, capture_output=True, timeout=seconds, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise GitError(f"git took longer than {seconds:g} seconds") from None
+        except OSError as error:
+            raise GitError(f"git cannot be started: {error}") from error
+        if result.returncode != 0:
+            raise GitError(complaint(result.stderr) or f"git ended with status {result.returncode}")
+        return result.stdout
+
+
+def complaint(stderr: bytes) -> str:
+    """The last lines that git complained with; a remote's own words are marked by it as such."""
+    lines = [line.strip() for line in stderr.decode("utf-8", "backslashreplace").splitlines() if line.strip()]
+    return "; ".join(lines[-3:])[:500]
+
+
+def _environment(given: Mapping[str, str]) -> dict[str, str]:
+    """The process's environment without git's own variables, and without the secrets of this service."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "FOURFOLD_", "DATABASE_", "SSH_ASKPASS"))}
+    kept |= {name: os.environ[name] for name in _KEPT if name in os.environ}
+    closed = {
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "/bin/false",
+        "SSH_ASKPASS": "/bin/false",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "LC_ALL": "C",
+    }
+    return kept | closed | dict(given)
