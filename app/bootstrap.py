@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +11,16 @@ from pathlib import Path
 import structlog
 
 from app.config import Settings
-from app.domain.errors import FourfoldError, InvalidRequest
-from app.domain.index import WORK_TREE, Job, JobState, Priority, RefKind, Repository, SourceKind
+from app.domain.errors import FourfoldError
 from app.domain.query import Modality
 from app.embeddings.cached import QueryVectorCache
 from app.embeddings.choice import Choice
 from app.embeddings.factory import Embedders
 from app.indexing.coverage import CoverageService
 from app.indexing.definition_lookup import DefinitionLookup
-from app.indexing.discover import revision as tree_revision
 from app.indexing.history import GitHistory
+from app.indexing.kept_sources import KeptRepositories
+from app.indexing.requests import IndexRequests
 from app.indexing.revision_diff import GitDiffs
 from app.indexing.uploads import ArchiveUploads
 from app.ports import EmbeddingFailed, Readiness, Retriever
@@ -42,9 +41,8 @@ from app.search.source import SourceService
 from app.search.symbols import SymbolService
 from app.search.why_not import WhyNotService
 from app.sources.address import is_loopback
-from app.sources.git import GitError
 from app.sources.mirrors import Mirrors
-from app.storage import embedded, refs, vector_sets, vectors
+from app.storage import embedded, vector_sets, vectors
 from app.storage.checks import check_server
 from app.storage.chunks import Chunks
 from app.storage.coverage import CoverageRows
@@ -89,6 +87,11 @@ class Backend:
         target = self.embedders.target
         return target.embedder if target else None
 
+    @property
+    def requests(self) -> IndexRequests:
+        """The queue as callers see it."""
+        return IndexRequests(self.repositories, self.jobs, self.mirrors, self.connect)
+
     def connect(self) -> AbstractAsyncContextManager[Connection]:
         """A connection of one's own, outside the pool and without its statement timeout."""
         return connection(self.dsn, application_name="fourfold worker")
@@ -100,74 +103,6 @@ class Backend:
                 await asyncio.to_thread(self.server.ensure)
             except FourfoldError as error:
                 _log.error("embedded_server_down", error=error.message)
-
-
-class IndexRequests:
-    """The JobStore as callers see it: a request carries the revision that a directory has now, so that equal requests are one."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._jobs = backend.jobs
-
-    async def enqueue(self, repository: str, revision: str | None = None, priority: Priority = Priority.INTERACTIVE) -> tuple[Job, bool]:
-        """See ports.JobStore. A tree that cannot be read is queued all the same: the run then fails with the reason."""
-        known = await self._backend.repositories.get(repository)
-        if revision is not None:
-            await self._request(known, revision)
-        if known.source.kind is not SourceKind.DIRECTORY:
-            return await self._jobs.enqueue(repository, priority=priority)
-        try:
-            now = await asyncio.to_thread(tree_revision, Path(known.source.path))
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            return await self._jobs.enqueue(repository, priority=priority)
-        await self._backend.repositories.looked(known.id, {WORK_TREE: now})
-        return await self._jobs.enqueue(repository, now, priority)
-
-    async def _request(self, repository: Repository, revision: str) -> None:
-        """Have the next run index a commit too; a ref that is followed is indexed by every run."""
-        if any(revision in (ref.name, ref.short_name) for ref in repository.refs):
-            return
-        if repository.source.kind is not SourceKind.GIT:
-            raise InvalidRequest("only a repository with a git URL has other revisions than its newest", field="revision")
-        if not re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", revision):
-            followed = ", ".join(ref.short_name for ref in repository.refs) or "none yet"
-            raise InvalidRequest(f"give the full id of a commit, or a ref that is followed ({followed})", field="revision")
-        async with self._backend.connect() as own:
-            await refs.request_commit(own, repository.id, revision)
-
-    async def get(self, job_id: str) -> Job:
-        """See ports.JobStore."""
-        return await self._jobs.get(job_id)
-
-    async def cancel(self, job_id: str) -> Job:
-        """See ports.JobStore."""
-        return await self._jobs.cancel(job_id)
-
-    async def list(self, repository: str | None = None, limit: int = 50, state: JobState | None = None) -> Sequence[Job]:
-        """See ports.JobStore."""
-        return await self._jobs.list(repository, limit, state)
-
-
-async def look(opened: Backend, repository: Repository) -> None:
-    """Learn a source's newest revisions; queue a run where it moved on and is to be followed. A source that cannot be read is noted."""
-    source = repository.source
-    try:
-        known = await asyncio.to_thread(_newest, opened, repository)
-    except (OSError, FourfoldError, GitError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        await opened.repositories.looked(repository.id, {}, f"cannot read {source.location}: {reason}")
-        return
-    await opened.repositories.looked(repository.id, known)
-    moved = {ref.name: ref.revision for ref in repository.refs if ref.name in known or ref.kind is not RefKind.COMMIT} != known
-    if moved and (source.kind is SourceKind.GIT or source.poll_seconds is not None):
-        await opened.jobs.enqueue(repository.name, priority=Priority.BULK)
-
-
-def _newest(opened: Backend, repository: Repository) -> Mapping[str, str]:
-    if repository.source.kind is SourceKind.GIT:
-        seen, _ = opened.mirrors.mirror(repository).list_refs().chosen(repository.source.refs)
-        return {name: commit for name, (_, commit) in seen.items()}
-    return {WORK_TREE: tree_revision(Path(repository.source.path))}
 
 
 class Health:
@@ -269,7 +204,8 @@ async def backend(settings: Settings) -> AsyncIterator[Backend]:
         )
         await pool.open()
         try:
-            yield Backend(settings, dsn, pool, server, Repositories(pool), Jobs(pool), embedders, _mirrors(settings))
+            mirrors = _mirrors(settings)
+            yield Backend(settings, dsn, pool, server, KeptRepositories(pool, mirrors), Jobs(pool), embedders, mirrors)
         finally:
             embedders.close()
             await pool.close()
@@ -324,7 +260,7 @@ def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
         settings=opened.settings.search,
         profiles=profiles,
     )
-    requests = IndexRequests(opened)
+    requests = opened.requests
     scoped = ScopedSearch(search, scopes)
     symbols, impact, positions = _symbol_services(opened)
     return Service(

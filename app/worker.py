@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from app.bootstrap import Backend, backend, look
+from app.bootstrap import Backend, backend
 from app.config import Settings
 from app.domain.errors import (
     ConfigurationError,
@@ -216,7 +216,7 @@ class Worker:
         self._looked_at = monotonic()
         for name in await self._backend.repositories.due(self._settings.index.poll_seconds, self._settings.git.poll_seconds):
             with contextlib.suppress(RepositoryNotFound):
-                await look(self._backend, await self._backend.repositories.get(name))
+                await self._backend.requests.look(await self._backend.repositories.get(name))
 
 
 class _Progress:

@@ -23,6 +23,7 @@ from app.domain.paths import path_class
 from app.domain.words import file_name_words, symbol_words
 from app.indexing.chunk import chunk, chunk_of_line
 from app.indexing.decode import decode
+from app.indexing.manifests import manifest_imports
 from app.indexing.postings import count_terms
 from app.indexing.sniff import is_generated, is_minified, unsearchable
 from app.languages.registry import LanguageSpec, language_of

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from app.domain.errors import QueryNotServable
-from app.domain.position import NameAt
+from app.domain.position import DefinitionSite, NameAt
 from app.domain.query import Snapshot
 from app.domain.symbols import IndexedFile
 from app.indexing.neighbourhood import Neighbourhood, edges_at
@@ -18,7 +20,7 @@ from app.languages.registry import LanguageSpec, language
 from app.storage.engine import Connection
 from app.storage.facts import FactReader
 from app.storage.pool import Pool
-from app.storage.symbol_rows import place_of
+from app.storage.symbol_rows import lines, place_of
 
 MOST_CHARACTERS: Final = 400_000
 """Of a file that is parsed for an answer: it takes up to half a second, in which the process answers nothing else."""
@@ -26,11 +28,11 @@ MOST_CHARACTERS: Final = 400_000
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A parsed file, its id in the store, and the definitions of the files around it and its own."""
+    """A parsed file, the definitions of the files around it and its own, and path → file id of all."""
 
     file: SourceFile
-    file_id: int
     index: DefinitionIndex
+    live: Mapping[str, int]
 
 
 class DefinitionLookup:
@@ -52,12 +54,14 @@ class DefinitionLookup:
         async with self._parsing, self._pool.keyed() as connection:
             opened = await self._open(connection, spec, snapshot, file)
             found = await asyncio.to_thread(name_at, opened.file, opened.index, line, column)
-            if found is None or found.definitions:
-                return found
+            if found is None:
+                return None
+            if found.definitions:
+                return replace(found, definitions=await _with_columns(connection, snapshot, opened.live, found.definitions))
             references = enumerate(opened.file.facts.references)
             at = next((number for number, r in references if (r.line, r.column) == (found.line, found.column)), None)
-            sites = [] if at is None else await edges_at(connection, snapshot, opened.file_id, at)
-            return replace(found, definitions=tuple(sites))
+            sites = [] if at is None else await edges_at(connection, snapshot, opened.live[file.path], at)
+            return replace(found, definitions=await _with_columns(connection, snapshot, opened.live, sites))
 
     async def _open(self, connection: Connection, spec: LanguageSpec, snapshot: Snapshot, file: IndexedFile) -> _Opened:
         key = (*place_of(snapshot), file.path)
@@ -68,8 +72,25 @@ class DefinitionLookup:
             live = await FactReader(connection, *place_of(snapshot)).live()
             around = await Neighbourhood(connection, snapshot, live).of(file.path)
             parsed = await asyncio.to_thread(SourceFile, spec, file.path, source)
-            self._opened[key] = _Opened(parsed, live[file.path], DefinitionIndex([parsed.facts, *around]))
+            self._opened[key] = _Opened(parsed, DefinitionIndex([parsed.facts, *around]), live)
         self._opened.move_to_end(key)
         while len(self._opened) > self.MOST_OPENED:
             self._opened.popitem(last=False)
         return self._opened[key]
+
+
+async def _with_columns(
+    connection: Connection, snapshot: Snapshot, live: Mapping[str, int], sites: Sequence[DefinitionSite]
+) -> tuple[DefinitionSite, ...]:
+    """The sites with the columns of those in other files: where their line says the name first."""
+    unknown = {(live[site.path], site.line) for site in sites if site.column is None and site.path in live}
+    texts = await lines(connection, snapshot, sorted(unknown))
+    return tuple(
+        site if site.column is not None else replace(site, column=_column(site.name, texts.get((live.get(site.path, 0), site.line), "")))
+        for site in sites
+    )
+
+
+def _column(name: str, line: str) -> int | None:
+    found = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line)
+    return found.start() if found is not None else None

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import partial
 from typing import Final, NamedTuple
 
 from app.domain.code import Reference
 from app.domain.facts import FileFacts, ResolvedEdge
 from app.indexing.centrality import pagerank
 from app.indexing.indexed_definitions import FreshFacts, IndexedDefinitions
-from app.indexing.links import FileLinks
-from app.indexing.resolve import DefinitionIndex, affected_names, resolve_references, stale_modules
+from app.indexing.resolve import DefinitionIndex, affected_names, resolve_module, stale_modules
 from app.storage.facts import FactReader
 from app.storage.writer import IndexWriter
 
 BATCH_FILES: Final = 500
+
+BATCHES_WAITING: Final = 12
+"""Resolved and not yet written: as many as are resolved while indexes are built, 20 MB each at most."""
 
 
 class _FileEdges(NamedTuple):
@@ -28,6 +29,7 @@ class _FileEdges(NamedTuple):
     family: str
     file_id: int
     edges: list[ResolvedEdge]
+    links: Mapping[str, int]
 
 
 async def resolve_edges(
@@ -76,34 +78,54 @@ async def _stale(
 async def _write_edges(
     writer: IndexWriter, stale: Mapping[str, int], fresh: FreshFacts, index: DefinitionIndex, meanwhile: Callable[[], Awaitable[None]]
 ) -> None:
-    """Resolve batch by batch; the edges of one are written while the next is resolved, and ``meanwhile`` is done before the first."""
+    """Resolve batch by batch; the writer's connection does ``meanwhile`` and then writes what is resolved, some batches behind."""
     paths = list(stale)
-    links = FileLinks(index)
-    resolved: list[_FileEdges] = []
-    waiting: Callable[[], Awaitable[None]] = meanwhile
-    for start in range(0, len(paths), BATCH_FILES):
-        batch = {path: stale[path] for path in paths[start : start + BATCH_FILES]}
-        references = await _references(writer.next_facts, batch.values(), fresh)
-        following = asyncio.to_thread(_resolve, batch, references, index)
-        resolved, _ = await asyncio.gather(following, waiting())
-        waiting = partial(_write, writer, resolved, links)
-    await waiting()
+    resolved: asyncio.Queue[Sequence[_FileEdges] | None] = asyncio.Queue(BATCHES_WAITING)
+    connection = asyncio.Lock()
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_write_all(writer, resolved, meanwhile, connection))
+            for start in range(0, len(paths), BATCH_FILES):
+                batch = {path: stale[path] for path in paths[start : start + BATCH_FILES]}
+                references = await _references(writer.next_facts, batch.values(), fresh, connection)
+                await resolved.put(await asyncio.to_thread(_resolve, batch, references, index))
+            await resolved.put(None)
+    except ExceptionGroup as failures:  # one of the two failed, the other was cancelled
+        raise failures.exceptions[0] from failures
 
 
-async def _write(writer: IndexWriter, resolved: Sequence[_FileEdges], links: FileLinks) -> None:
+async def _write_all(
+    writer: IndexWriter,
+    resolved: asyncio.Queue[Sequence[_FileEdges] | None],
+    meanwhile: Callable[[], Awaitable[None]],
+    connection: asyncio.Lock,
+) -> None:
+    async with connection:
+        await meanwhile()
+    while (batch := await resolved.get()) is not None:
+        async with connection:
+            await _write(writer, batch)
+
+
+async def _write(writer: IndexWriter, resolved: Sequence[_FileEdges]) -> None:
     await writer.add_externals({edge.target: (file.family, edge.external) for file in resolved for edge in file.edges if edge.external})
     await writer.add_edges([(file.file_id, edge) for file in resolved for edge in file.edges])
-    await writer.add_links({(file.file_id, path): n for file in resolved for path, n in links.count(file.path, file.edges).items()})
+    await writer.add_links({(file.file_id, path): n for file in resolved for path, n in file.links.items()})
 
 
-async def _references(reader: FactReader, file_ids: Collection[int], fresh: FreshFacts) -> dict[int, Sequence[Reference]]:
-    references = {file_id: file.references for file_id, file in fresh.of(file_ids).items()}
-    return references | await reader.references([file_id for file_id in file_ids if file_id not in references])
+async def _references(
+    reader: FactReader, file_ids: Collection[int], fresh: FreshFacts, connection: asyncio.Lock
+) -> dict[int, Sequence[Reference]]:
+    references: dict[int, Sequence[Reference]] = {file_id: file.references for file_id, file in fresh.of(file_ids).items()}
+    if lacking := [file_id for file_id in file_ids if file_id not in references]:
+        async with connection:
+            references |= await reader.references(lacking)
+    return references
 
 
 def _resolve(files: Mapping[str, int], references: Mapping[int, Sequence[Reference]], index: DefinitionIndex) -> list[_FileEdges]:
     return [
-        _FileEdges(path, index.modules[path].family.name, file_id, resolve_references(index.modules[path], references[file_id], index))
+        _FileEdges(path, index.modules[path].family.name, file_id, *resolve_module(index.modules[path], references[file_id], index))
         for path, file_id in files.items()
     ]
 

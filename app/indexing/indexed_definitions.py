@@ -13,7 +13,7 @@ MOST_REFERENCES: Final = 500_000
 """References of just extracted files that are kept in memory: about 100 MB."""
 
 MOST_SYMBOLS: Final = 200_000
-"""The largest index that is kept between runs: about 200 MB."""
+"""The largest index that is kept between runs: about 130 MB."""
 
 
 class FreshFacts:

@@ -1,8 +1,8 @@
 """What project files say of how imports are written: as imports of the project file, from what is written to where it lies.
 
-``name`` is what an import may say, with at most one ``*``, ``module`` the path that it stands for, relative to the project file's folder and
-with the same ``*``. Of several with one name the first that exists counts. Read are TypeScript's ``paths`` and ``baseUrl``, what ``package.json``
-exports, and the path of a Go module.
+``name`` is what an import may say, with at most one ``*``, ``module`` the path that it stands for, relative to the project file's folder
+and with the same ``*``. Of several with one name the first that exists counts. Read are TypeScript's ``paths`` and ``baseUrl``, what
+``package.json`` exports, and the path of a Go module.
 """
 
 from __future__ import annotations

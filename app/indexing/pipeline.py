@@ -24,6 +24,7 @@ from app.indexing.indexed_definitions import DefinitionMemory, FreshFacts
 from app.indexing.parse import ParsePool, Unchanged
 from app.indexing.postings import PostingsBuilder
 from app.indexing.source_tree import SourceTree
+from app.storage import bulk_load
 from app.storage.maintenance import content_loaded, graph_loaded
 from app.storage.writer import IndexWriter, SegmentWriter, StoredVersion
 
@@ -78,6 +79,7 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
     clock.lap("discover")
 
     tree = _Tree(skipped={item.path: item.reason for item in found.skipped})
+    await bulk_load.begin(writer.connection, len(found.files))
     await _store_content(source, found, stored, writer, pool, tree, report)
     await source.finish()
     run.analysed, run.unchanged = tree.analysed, tree.unchanged

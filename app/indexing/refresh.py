@@ -89,7 +89,8 @@ class Refresher:
         await asyncio.to_thread(mirror.fetch, {name: commit for name, (_, commit) in seen.items()})
         await refs.follow(self._connection, repository.id, seen, default)
         commits = await self._requested(repository, mirror, done)
-        wanted = {name: commit for name, (_, commit) in seen.items()} | commits
+        # The default first: it answers where nothing else is asked for.
+        wanted = {default: seen[default][1]} | {name: commit for name, (_, commit) in seen.items()} | commits
         found = {}
         for name, commit in wanted.items():
             submodules: Mapping[bytes, str] = {}

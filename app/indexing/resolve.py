@@ -8,6 +8,7 @@ looked up when asked for, since a name with hundreds of definitions and thousand
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -15,7 +16,7 @@ from app.domain.code import EdgeClass, EdgeKind, Reference, ReferenceKind, Symbo
 from app.domain.facts import FileFacts, ResolvedEdge, identify
 from app.domain.symbol_id import external_id
 from app.indexing.resolution.affected import Affected, affected_names, must_resolve, stale_modules
-from app.indexing.resolution.expressions import parse
+from app.indexing.resolution.expression_parser import parse
 from app.indexing.resolution.families import GO, JAVA, JAVASCRIPT, PHP, PYTHON, RUBY
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.meaning import Meaning, Place
@@ -31,6 +32,7 @@ __all__ = [
     "identify",
     "must_resolve",
     "resolve_file",
+    "resolve_module",
     "resolve_references",
     "stale_modules",
 ]
@@ -50,7 +52,14 @@ def resolve_file(file: FileFacts, index: DefinitionIndex) -> list[ResolvedEdge]:
 
 def resolve_references(module: Module, references: Sequence[Reference], index: DefinitionIndex) -> list[ResolvedEdge]:
     """``resolve_file`` for a file of the index, given its references."""
-    return _FileResolver(module, references, index, index.derived(Names)).edges()
+    return resolve_module(module, references, index)[0]
+
+
+def resolve_module(module: Module, references: Sequence[Reference], index: DefinitionIndex) -> tuple[list[ResolvedEdge], Counter[str]]:
+    """``resolve_references``, and path of another file → edges that lead there: what libraries define counts for none."""
+    resolver = _FileResolver(module, references, index, index.derived(Names))
+    edges = resolver.edges()
+    return edges, resolver.links(edges)
 
 
 class _FileResolver:
@@ -68,6 +77,12 @@ class _FileResolver:
         self._keys = facts.keys
         self._meanings: dict[tuple[int | None, str | None, str, ReferenceKind, int], Meaning | None] = {}
         self._receivers: dict[tuple[int | None, str, int], Meaning | None] = {}
+        self._paths: dict[int, str] = {}
+
+    def links(self, edges: Sequence[ResolvedEdge]) -> Counter[str]:
+        """Edges by the file that they lead to, this one left out."""
+        paths = (self._paths[edge.target] for edge in edges if not edge.external)
+        return Counter(path for path in paths if path != self._module.path)
 
     def edges(self) -> list[ResolvedEdge]:
         found: list[ResolvedEdge] = []
@@ -233,6 +248,7 @@ class _FileResolver:
         edge_class = EdgeClass.EXACT if certain else EdgeClass.LIKELY
         enclosing = reference.enclosing
         source = self._module.id if enclosing is None else self._module.definitions[enclosing].id
+        self._paths[target.id] = target.module.path
         return ResolvedEdge(source, target.id, kind, edge_class, ordinal, reference.line)
 
     def _source(self, enclosing: int | None) -> int:
@@ -251,7 +267,8 @@ class _FileResolver:
             scope = self._scope(binding.enclosing)
             looped = self._names.flow.value(Place(self._module, scope, binding.line), parse(binding.value), 0)
             for one in looped.each if looped is not None else ():
-                for method in self._names.flow.iteration(one) if one.instance else ():
+                for method in self._names.flow.contents.iteration(one) if one.instance else ():
+                    self._paths[method.id] = method.module.path
                     yield ResolvedEdge(self._source(binding.enclosing), method.id, EdgeKind.CALLS, EdgeClass.LIKELY, None, binding.line)
 
     def _imports(self, reached: set[Module]) -> Iterator[ResolvedEdge]:
@@ -264,10 +281,12 @@ class _FileResolver:
             if meaning.namespace or self._module.family is GO or (self._module.family is JAVA and imported.name == "*"):
                 modules |= set(self._index.in_namespace(self._module.family, meaning.namespace)) if meaning.namespace else set()
                 modules &= reached
-            targets = {module.id for module in modules}
+            targets = {module.id: module.path for module in modules}
             if imported.name not in (None, "*") or not meaning.modules:
-                targets |= {d.id for d in meaning.definitions}
-            for target in targets - {self._module.id}:
+                targets |= {d.id: d.module.path for d in meaning.definitions}
+            targets.pop(self._module.id, None)
+            self._paths |= targets
+            for target in targets:
                 edge_class = EdgeClass.EXACT if meaning.certain or len(meaning.definitions) > 1 else EdgeClass.LIKELY
                 yield ResolvedEdge(self._module.id, target, EdgeKind.IMPORTS, edge_class, None, imported.line)
 
@@ -286,6 +305,7 @@ class _FileResolver:
             above = self._names.member(Meaning((owner,), above=True), definition.name)
             for target in above.definitions if above is not None else ():
                 if target.is_callable and target.id != definition.id:
+                    self._paths[target.id] = target.module.path
                     yield ResolvedEdge(definition.id, target.id, EdgeKind.OVERRIDES, EdgeClass.EXACT, None, definition.line)
 
 

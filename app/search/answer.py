@@ -13,8 +13,9 @@ from app.search import cursor
 from app.search.absence import NOTHING_UNREAD, Unread, absence
 from app.search.dedupe import Entry
 from app.search.gather import Gathered
-from app.search.notices import fallback_notice, list_notices, notice, relevance, scope_notices
+from app.search.notices import fallback_notice, list_notices, notice, scope_notices
 from app.search.parse import ParsedQuery
+from app.search.relevance import relevance
 from app.search.rescore import is_rescored
 from app.search.route import Plan
 
@@ -79,7 +80,7 @@ def answer(page: Page, took_ms: float) -> SearchAnswer:
         ),
         results=results,
         total=_total(page),
-        relevance=relevance(page.entries, results, query),
+        relevance=relevance(page.entries, results, query, first=not request.cursor),
         partial=partial,
         next_cursor=next_cursor,
         scope=query.scope,

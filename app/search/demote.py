@@ -70,8 +70,10 @@ def _outdated(candidates: Sequence[Candidate], asked: frozenset[int]) -> frozens
 
 def _versions(candidate: Candidate) -> list[Version]:
     """((repository, parent directory), number) of each ``v<number>`` directory in the path."""
+    found: list[Version] = []
+    if "v" not in candidate.key.path:
+        return found
     directories = candidate.key.path.split("/")[:-1]
-    found = []
     for depth, directory in enumerate(directories):
         if match := _VERSION_DIRECTORY.fullmatch(directory):
             found.append(((candidate.key.repository_id, "/".join(directories[:depth])), int(match[1][:9])))

@@ -57,6 +57,18 @@ def _fused(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modal
 
 def _merged_chunks(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> tuple[ChunkHit, ...]:
     """The chunks of a file with their evidence added up: each modality's score as a part of its best chunk's anywhere."""
+    if len(parts) == 1:
+        ((contribution, hit),) = parts
+        scale = largest[contribution.modality] or 1.0
+        merged = [ChunkHit(chunk.chunk_id, max(0.0, chunk.score) / scale, chunk.evidence) for chunk in hit.chunks]
+    else:
+        merged = _added_up(parts, largest)
+    if len(merged) > 1:
+        merged.sort(key=lambda chunk: (-chunk.score, chunk.chunk_id))
+    return tuple(merged)
+
+
+def _added_up(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> list[ChunkHit]:
     scores: dict[int, float] = {}
     evidence: dict[int, tuple[Evidence, ...]] = {}
     for contribution, hit in parts:
@@ -64,8 +76,7 @@ def _merged_chunks(parts: Sequence[tuple[Contribution, FileHit]], largest: Mappi
         for chunk in hit.chunks:
             scores[chunk.chunk_id] = scores.get(chunk.chunk_id, 0.0) + max(0.0, chunk.score) / scale
             evidence[chunk.chunk_id] = evidence.get(chunk.chunk_id, ()) + chunk.evidence
-    order = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
-    return tuple(ChunkHit(chunk_id, scores[chunk_id], evidence[chunk_id]) for chunk_id in order)
+    return [ChunkHit(chunk_id, score, evidence[chunk_id]) for chunk_id, score in scores.items()]
 
 
 def _candidate(

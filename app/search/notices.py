@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from app.domain.code import EdgeClass
 from app.domain.query import Filters, Intent, Modality, RetrievalQuery, Scope
-from app.domain.ranking import Evidence, Notice, RankedList, SearchResult
-from app.domain.words import body_terms, path_terms
+from app.domain.ranking import Evidence, Notice, RankedList
 from app.search.dedupe import Entry
 
 MESSAGES: Mapping[str, str] = {
@@ -84,34 +82,5 @@ def fallback_notice(query: RetrievalQuery, asked: RankedList | None) -> Notice |
     return notice(code, name=query.classification.operands[0]) if code else None
 
 
-def relevance(entries: Sequence[Entry], shown: Sequence[SearchResult], query: RetrievalQuery) -> str:
-    """``strong``, ``weak`` or ``none``, from absolute evidence, never from scores.
-
-    Strong: the literal itself was found; a definition of a name in the question; a certain or likely edge of the graph; or a shown
-    chunk that, with its path and symbol, holds every word of the question that is no stop word.
-    """
-    if not entries:
-        return "none"
-    if query.literal is not None:
-        return "strong" if any(_is_text_match(item) for entry in entries for item in entry.chunk.evidence) else "weak"
-    if any(entry.candidate.features.get("ex", 0.0) > 0 for entry in entries):
-        return "strong"
-    if any(_is_certain_edge(item) for entry in entries for item in entry.chunk.evidence):
-        return "strong"
-    telling = not query.terms.only_stop_words  # a chunk that says "how", "is" and "it" answers nothing
-    return "strong" if telling and any(_has_every_word(result, query.terms.words) for result in shown) else "weak"
-
-
 def _is_text_match(evidence: Evidence) -> bool:
     return evidence.modality is Modality.TEXT and not evidence.fuzzy
-
-
-def _is_certain_edge(evidence: Evidence) -> bool:
-    return evidence.modality is Modality.GRAPH and evidence.edge_class in (EdgeClass.EXACT, EdgeClass.LIKELY)
-
-
-def _has_every_word(result: SearchResult, words: Sequence[str]) -> bool:
-    if not words:
-        return False
-    said = {*body_terms(result.snippet), *path_terms(result.path), *body_terms(result.symbol.qualified if result.symbol else "")}
-    return said.issuperset(words)

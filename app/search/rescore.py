@@ -5,7 +5,7 @@ Measured on 579 judged queries (docs/ranking.md): NDCG@10 .886 → .932 on ten r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,13 +36,23 @@ def rescore(candidates: Sequence[Candidate], single: bool, profiles: Profiles) -
 
     ``rescored`` becomes Σ weight × feature × demotion, ``features`` the values in [0, 1] that were summed.
     """
-    largest = {feature.raw: max((c.features.get(feature.raw, 0.0) for c in candidates), default=0.0) for feature in profiles.features}
-    terms = [(f.name, f.raw, f.weight_for(single), (largest[f.raw] or 1.0) if f.normalised else 1.0) for f in profiles.features]
+    largest = _largest(candidates)
+    terms = [(f.name, f.raw, f.weight_for(single), largest.get(f.raw, 1.0) if f.normalised else 1.0) for f in profiles.features]
     head = [_rescored(candidate, terms) for candidate in candidates[: profiles.depth_rescored]]
     head.sort(key=lambda candidate: (-(candidate.rescored or 0.0), candidate.key.path, candidate.key.repository_id))
     floor = min((candidate.rescored or 0.0 for candidate in head), default=0.0)
     # Two scales in one list: the rest must not seem better than what stands before it.
     return head + [c._replace(score=floor) if c.score > floor else c for c in candidates[profiles.depth_rescored :]]
+
+
+def _largest(candidates: Iterable[Candidate]) -> Mapping[str, float]:
+    """The largest of each raw value, where it is more than 0."""
+    largest: dict[str, float] = {}
+    for candidate in candidates:
+        for name, value in candidate.features.items():
+            if value > largest.get(name, 0.0):
+                largest[name] = value
+    return largest
 
 
 def feature_values(candidate: Candidate, single: bool, features: Sequence[Feature]) -> list[FeatureValue]:

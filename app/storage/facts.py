@@ -31,6 +31,9 @@ USING_NAMES = f"""
     WHERE repository_id = $1 AND file_id IN (SELECT file_id {_LIVE}) AND (name = ANY($4::text[]) OR receiver ~ $5)
 """
 
+_KINDS = {kind.value: kind for kind in SymbolKind}  # rows come by the hundred thousand, and calling an enum takes a microsecond
+_USES = {kind.value: kind for kind in ReferenceKind}
+
 MOST_NAMES = 500
 """More alternatives than this in a pattern cost PostgreSQL more than resolving every file again."""
 
@@ -100,7 +103,7 @@ def _symbol(row: asyncpg.Record) -> Symbol:
     return Symbol(
         name=row["name"],
         qualified=row["qualified"],
-        kind=SymbolKind(row["kind"]),
+        kind=_KINDS[row["kind"]],
         start_line=row["start_line"],
         end_line=row["end_line"],
         name_line=row["name_line"],
@@ -113,7 +116,7 @@ def _symbol(row: asyncpg.Record) -> Symbol:
 
 
 def _reference(row: asyncpg.Record) -> Reference:
-    return Reference(row["name"], ReferenceKind(row["kind"]), row["line"], 0, row["receiver"], row["enclosing"])
+    return Reference(row["name"], _USES[row["kind"]], row["line"], 0, row["receiver"], row["enclosing"])
 
 
 def _import(row: asyncpg.Record) -> Import:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from app.storage import bulk_load
 from app.storage.engine import Connection
 
 ANALYZE_FILES: Final = 200
@@ -13,8 +14,10 @@ _PENDING: Final = ("chunk_text_trigrams", "symbol_name_trigrams", "symbol_words"
 
 
 async def content_loaded(connection: Connection, files: int) -> None:
-    """After the content of ``files`` files: merge what is pending, which every search would read through, and refresh statistics."""
+    """After the content of ``files`` files: build indexes that were put off, merge what is pending, which every search would read
+    through, and refresh statistics."""
     if files:
+        await bulk_load.complete(connection)
         for index in _PENDING:
             await connection.execute(f"SELECT gin_clean_pending_list('{index}')")
     await _analyze(connection, _CONTENT, files)

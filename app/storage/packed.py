@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from app.domain.code import Binding, BindingKind
 
+_KINDS = {kind.value: kind for kind in BindingKind}
+
 
 def pack(bindings: Sequence[Binding]) -> str:
     """JSON, one array for each binding in the order of its fields. NUL, which PostgreSQL's text cannot hold, is written escaped."""
@@ -15,4 +17,4 @@ def pack(bindings: Sequence[Binding]) -> str:
 
 def unpack(packed: str) -> tuple[Binding, ...]:
     """The bindings that ``pack`` was given."""
-    return tuple(Binding(BindingKind(kind), *rest) for kind, *rest in json.loads(packed))
+    return tuple(Binding(_KINDS[kind], *rest) for kind, *rest in json.loads(packed))

@@ -32,8 +32,8 @@ BUCKETS: Final = """
     SELECT p.segment_id, p.terms, p.counts, p.entries
     FROM segment s
     JOIN posting p ON p.repository_id = s.repository_id AND p.segment_id = s.segment_id
-        AND p.bucket >= CASE WHEN s.bits >= $3 THEN $4 << (s.bits - $3) ELSE $4 >> ($3 - s.bits) END
-        AND p.bucket < CASE WHEN s.bits >= $3 THEN ($4 + 1) << (s.bits - $3) ELSE ($4 >> ($3 - s.bits)) + 1 END
+        AND p.bucket >= CASE WHEN s.bits >= $3::int THEN $4::int << (s.bits - $3) ELSE $4::int >> ($3 - s.bits) END
+        AND p.bucket < CASE WHEN s.bits >= $3::int THEN ($4::int + 1) << (s.bits - $3) ELSE ($4::int >> ($3 - s.bits)) + 1 END
     WHERE s.repository_id = $1 AND s.segment_id < $2
     ORDER BY s.first_chunk
 """

@@ -43,6 +43,11 @@ DEAD_FILES = """
     RETURNING file_id
 """
 
+UNUSED_LIBRARIES = """
+    DELETE FROM external x WHERE x.repository_id = $1
+      AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.repository_id = $1 AND e.target = x.symbol_id)
+"""
+
 SEGMENTS = """
     SELECT (SELECT count(*)::int FROM segment WHERE repository_id = $1) AS segments, r.dead_chunks,
            (SELECT count(*)::int FROM chunk WHERE repository_id = $1) AS live
@@ -84,6 +89,7 @@ async def _sweep(connection: Connection, repository_id: int, grace_seconds: floa
     dead = [row["file_id"] for row in await connection.fetch(DEAD_FILES, repository_id)]
     if dead:
         await _delete_content(connection, repository_id, dead)
+        await connection.execute(UNUSED_LIBRARIES, repository_id)
     return Swept(int(forgotten.split()[-1]), len(dead), await _merge_segments(connection, repository_id))
 
 

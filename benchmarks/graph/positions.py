@@ -15,11 +15,12 @@ from app.domain.position import DefinitionSite
 from app.indexing.positions import SourceFile, name_at
 from app.indexing.resolve import DefinitionIndex
 from app.languages.registry import language_of
+from benchmarks.graph.project import manifest_facts
 from benchmarks.graph.scores import Score
 
 _PART = re.compile(r"^\s*(?:#|//|/\*)\s*-+\s*path:\s*(\S+)")
 _CARET = re.compile(r"^\s*(?:#|//|/\*|\{/\*)?\s*(\^).*?defined:\s*([\d,\s]*)")
-_ENDINGS = (".py", ".ts", ".tsx")
+_ENDINGS = (".py", ".ts", ".tsx", ".js", ".java")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,9 @@ def score(folder: Path) -> Score:
         lines = test.read_text("utf-8").splitlines()
         parts = list(_parts(test.name, lines))
         files = [file for part in parts if (file := _file(part)) is not None]
-        index = DefinitionIndex(file.facts for file in files)
+        texts = {part.path: "\n".join(line for line in part.lines if not _PART.match(line)) for part in parts}
+        manifests = (manifest_facts(0, path, text) for path, text in texts.items())
+        index = DefinitionIndex([*(file.facts for file in files), *(facts for facts in manifests if facts is not None)])
         wanted, sure = set(), set()
         for line, column, expected in _assertions(lines):
             part = next(part for part in reversed(parts) if part.begins < line)

@@ -10,6 +10,7 @@ from pathlib import Path
 from app.domain.code import Symbol, SymbolKind
 from app.domain.facts import FileFacts, ResolvedEdge, identify
 from app.indexing.extract import extract
+from app.indexing.manifests import manifest_imports
 from app.indexing.resolve import DefinitionIndex, resolve_file
 from app.languages.registry import language_of
 
@@ -64,10 +65,16 @@ class Project:
 def _facts(number: int, path: str, text: str) -> FileFacts | None:
     spec = language_of(path, text[:8192])
     if spec is None or spec.grammar is None:
-        return None
+        return manifest_facts(number, path, text)
     read = extract(spec, text)
     identifiers = identify(path, read.symbols)
     return FileFacts(number, path, spec.name, read.symbols, identifiers, read.references, read.imports, read.bindings)
+
+
+def manifest_facts(number: int, path: str, text: str) -> FileFacts | None:
+    """The facts of a project file; None for all others."""
+    imports = manifest_imports(path, text)
+    return FileFacts(number, path, "json", (), (), imports=imports) if imports else None
 
 
 def _sources(folder: Path) -> Iterator[tuple[str, str]]:

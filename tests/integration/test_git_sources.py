@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,9 @@ from app.domain.query import Filters
 from app.domain.ranking import SearchAnswer
 from app.indexing.parse import ParsePool
 from app.storage.engine import connection
-from app.storage.snapshots import Snapshots
 from tests.integration.conftest import SHOP, Bench
 from tests.integration.git_remotes import Remote, http_remotes
+from tests.integration.index_content import index_content
 
 pytestmark = pytest.mark.anyio
 
@@ -65,19 +67,7 @@ async def search(bench: Bench, query: str, revision: str | None = None) -> Searc
 
 
 async def content(bench: Bench, revision: str | None = None) -> dict[str, list[Any]]:
-    """Everything that a reader of a revision can see: files, chunks, symbols, edges."""
-    snapshot = (await Snapshots(bench.backend.pool).resolve(("shop",), revision)).snapshots[0]
-    key = (snapshot.repository_id, snapshot.branch_id, snapshot.generation)
-    shown = "repository_id = $1 AND branch_id = $2 AND from_gen <= $3 AND to_gen > $3"
-    statements = {
-        "files": f"SELECT path, language, path_class FROM file WHERE {shown} ORDER BY 1",
-        "skipped": f"SELECT path, reason FROM skipped_file WHERE {shown} ORDER BY 1",
-        "chunks": f"SELECT path, start_line, end_line, text FROM file JOIN chunk USING (repository_id, file_id) WHERE {shown} ORDER BY 1, 2, 3",
-        "symbols": f"SELECT path, qualified, kind, start_line FROM file JOIN symbol USING (repository_id, file_id) WHERE {shown} ORDER BY 1, 4, 2",
-        "edges": f"SELECT source, target, kind, class, line FROM edge WHERE {shown} ORDER BY 1, 2, 3, 5, 4",
-    }
-    async with connection(bench.backend.dsn) as own:
-        return {name: [tuple(row) for row in await own.fetch(statement, *key)] for name, statement in statements.items()}
+    return (await index_content(bench.backend, "shop", revision))[0]
 
 
 async def test_a_remote_is_cloned_indexed_and_followed_through_a_rewritten_history(clones: Bench, remote: Remote) -> None:
@@ -214,7 +204,7 @@ async def test_a_remote_that_lists_nothing_any_more_forgets_nothing(clones: Benc
     await put(clones, remote.url, refs=("*",))
     await run(clones)
     remote.bare.rename(remote.bare.with_name("moved"))
-    await bootstrap.look(clones.backend, await clones.service.repositories.get("shop"))
+    await clones.service.jobs.look(await clones.service.repositories.get("shop"))
     stored = await clones.service.repositories.get("shop")
     assert stored.source_error
     assert await paths(clones, "def add_tax") == {"shop/money.py"}
@@ -342,13 +332,66 @@ async def test_polling_queues_a_run_when_the_remote_moved(clones: Bench, remote:
     remote.commit(SHOP)
     await put(clones, remote.url)
     await run(clones)
-    await bootstrap.look(clones.backend, await clones.service.repositories.get("shop"))
+    await clones.service.jobs.look(await clones.service.repositories.get("shop"))
     assert not await clones.service.jobs.list("shop", state=JobState.QUEUED)
     moved = remote.commit({"n.py": "N = 1\n"})
-    await bootstrap.look(clones.backend, await clones.service.repositories.get("shop"))
+    await clones.service.jobs.look(await clones.service.repositories.get("shop"))
     assert (await clones.service.repositories.get("shop")).stale
     (job,) = await clones.service.jobs.list("shop", state=JobState.QUEUED)
     assert job.priority == 0
     while await clones.worker.step(clones.pool):
         pass
     assert (await clones.service.repositories.get("shop")).revision == moved
+
+
+async def test_a_deleted_repository_leaves_nothing_on_disk(clones: Bench, remote: Remote, tmp_path: Path) -> None:
+    remote.commit(SHOP)
+    await put(clones, remote.url)
+    await run(clones)
+    (kept,) = (tmp_path / "state" / "sources").iterdir()
+    assert not (kept / "spool").exists() or not any((kept / "spool").iterdir())
+    await clones.service.repositories.delete("shop")
+    assert not any((tmp_path / "state" / "sources").iterdir())
+    async with connection(clones.backend.dsn) as own:
+        for table in ("ref", "blob", "generation", "branch", "file_version"):
+            assert await own.fetchval(f"SELECT count(*) FROM {table}") == 0, table
+
+
+async def test_a_run_that_was_cut_off_is_finished_by_the_next(clones: Bench, remote: Remote, tmp_path: Path) -> None:
+    remote.commit({f"f{n}.py": f"def name_{n}():\n    return name_{n - 1}()\n" * 20 for n in range(400)})
+    await put(clones, remote.url)
+    job, _ = await clones.service.jobs.enqueue("shop")
+    working = asyncio.create_task(clones.worker.step(clones.pool))
+    while (await clones.service.jobs.get(job.id)).stage not in ("analyse", "resolve"):  # noqa: ASYNC110 - another connection changes it
+        await asyncio.sleep(0.01)
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    (kept,) = (tmp_path / "state" / "sources").iterdir()
+    (kept / "spool").mkdir(exist_ok=True)
+    (kept / "spool" / "left").write_text("of a killed run")
+    assert (await run(clones)).state is JobState.SUCCEEDED
+    assert not any((kept / "spool").iterdir())
+    grown = await content(clones)
+    await clones.service.repositories.delete("shop")
+    await put(clones, remote.url)
+    await run(clones)
+    assert await content(clones) == grown
+
+
+async def test_the_command_line_indexes_a_remote(clones: Bench, remote: Remote, tmp_path: Path, database_url: str) -> None:
+    remote.commit(SHOP)
+    remote.commit({"dev.py": "DEV_ONLY = 1\n"}, branch="dev")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("FOURFOLD_")}
+    environment |= {"DATABASE_URL": database_url, "FOURFOLD_EMBEDDER": "none", "FOURFOLD_STATE_DIR": str(tmp_path / "state")}
+    command = [sys.executable, "-P", "-m", "app", "index", remote.url, "--name", "shop", "--ref", "main", "--ref", "d*"]
+    process = await asyncio.create_subprocess_exec(
+        *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 120)
+    assert process.returncode == 0, err.decode()
+    assert f"shop: {len(SHOP)} files indexed" in out.decode()
+    assert await paths(clones, "DEV_ONLY", "dev") == {"dev.py"}
+    for wrong in (["https://u:p@forge.example/x"], [str(tmp_path), "--ref", "x"]):
+        process = await asyncio.create_subprocess_exec(*command[:5], *wrong, env=environment, stderr=asyncio.subprocess.PIPE)
+        assert (await process.communicate())[1]
+        assert process.returncode != 0

@@ -165,7 +165,7 @@ class TestArchives:
         assert (await client.get("/v1/repositories/shop")).json()["coverage"]["by_reason"] == {"symlink": 1}
 
     async def test_names_and_links_that_lead_out_reach_nothing(self, client: httpx2.AsyncClient, bench: Bench, tmp_path: Path) -> None:
-        bad = {
+        bad: dict[str, str | tarfile.TarInfo] = {
             "../escape.py": "ESCAPED = 1\n",
             "/abs.py": "ABSOLUTE = 1\n",
             "a/../../up.py": "UP = 1\n",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.storage.engine import open_connection
+from app.storage.sweep import due, sweep
 from app.worker import Worker
 from tests.integration.conftest import Bench, write_tree
 
@@ -18,10 +19,15 @@ BEFORE = {
     "uses.py": "import requests\nfrom made import make\ndef work(task):\n    made = make()\n    made.fill()\n    task()\n"
     "    requests.get('x')\n",
     "passes.py": "from uses import work\nfrom made import make\nwork(make)\n",
+    "tsconfig.json": '{"compilerOptions": {"paths": {"@/*": ["lib/*"]}}}\n',
+    "lib/tool.ts": "export function turn() {}\n",
+    "own/tool.ts": "export function turn() {}\n",
+    "main.ts": "import { turn } from '@/tool'\nturn()\n",
 }
 AFTER = BEFORE | {
     "made.py": "from kinds import Pot\n\n\ndef make():\n    return Pot()\n",
     "passes.py": "from uses import work\nfrom kinds import Pot\nwork(Pot)\n",
+    "tsconfig.json": '{"compilerOptions": {"paths": {"@/*": ["own/*"]}}}\n',
 }
 
 EDGES = """
@@ -56,6 +62,23 @@ async def test_an_incremental_run_by_another_process_gives_the_edges_of_a_full_o
     assert ("uses.py", 5, "calls", "likely", "Pot.fill") in seen
     assert ("uses.py", 6, "instantiates", "likely", "Pot") in seen
     assert ("uses.py", 7, "calls", "exact", "requests.get") in seen
+    assert [row[4] for row in grown if row[:3] == ("main.ts", 2, "calls")] == ["turn"]
+
+
+async def test_a_sweep_forgets_libraries_that_nothing_uses(bench: Bench, tmp_path: Path, database_url: str) -> None:
+    tree = write_tree(tmp_path / "tree", BEFORE)
+    await bench.index(tree, "grown")
+    write_tree(tree, {"uses.py": "import json\ndef work(task):\n    json.dumps(task)\n"})
+    await bench.index(tree, "grown")
+    connection = await open_connection(database_url)
+    try:
+        libraries = "SELECT name FROM external ORDER BY name"
+        assert [row["name"] for row in await connection.fetch(libraries)] == ["json.dumps", "requests.get"]
+        (repository_id,) = await due(connection, 0)
+        assert await sweep(connection, repository_id, 0) is not None
+        assert [row["name"] for row in await connection.fetch(libraries)] == ["json.dumps"]
+    finally:
+        await connection.close()
 
 
 async def test_what_is_of_a_library_takes_no_part_in_centrality(bench: Bench, tmp_path: Path, database_url: str) -> None:

@@ -77,6 +77,7 @@ async def test_from_a_place_to_its_definition(client: httpx2.AsyncClient) -> Non
     called = await asked(5, 13)
     assert called["name"] == {"name": "low", "line": 5, "column": 11}
     ((path, line, symbol),) = [(site["path"], site["line"], site["symbol"]) for site in called["definitions"]]
+    assert called["definitions"][0]["column"] == 4
     assert (path, line, symbol["qualified"], symbol["id"]) == ("lib/low.py", symbol["start_line"], "low", await identified(client, "low"))
     nothing = await asked(3, 0)
     assert (nothing["name"], nothing["definitions"], nothing["occurrences"]) == (None, [], [])

@@ -7,6 +7,7 @@ from textwrap import dedent
 
 from app.domain.facts import FileFacts, identify
 from app.indexing.extract import extract
+from app.indexing.manifests import manifest_imports
 from app.indexing.resolve import DefinitionIndex, resolve_file
 from app.languages.registry import language_of
 
@@ -20,7 +21,8 @@ def facts(sources: Mapping[str, str]) -> list[FileFacts]:
         assert spec is not None, path
         read = extract(spec, text)
         identifiers = identify(path, read.symbols)
-        found.append(FileFacts(number, path, spec.name, read.symbols, identifiers, read.references, read.imports, read.bindings))
+        imports = read.imports or manifest_imports(path, text)
+        found.append(FileFacts(number, path, spec.name, read.symbols, identifiers, read.references, imports, read.bindings))
     return found
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.code import Binding, BindingKind
+from app.indexing.resolution.expression_parser import parse, parse_target
 from app.indexing.resolution.expressions import (
     UNKNOWN,
     Argument,
@@ -20,8 +21,6 @@ from app.indexing.resolution.expressions import (
     Name,
     Slice,
     Subscript,
-    parse,
-    parse_target,
 )
 from app.storage.packed import pack, unpack
 

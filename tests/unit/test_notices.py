@@ -9,7 +9,7 @@ from app.domain.ranking import RankedList, SearchAnswer
 from app.domain.words import query_terms
 from app.search.dedupe import dedupe
 from app.search.fuse import in_list_order
-from app.search.notices import relevance
+from app.search.relevance import relevance
 from tests.unit.search_doubles import ListRetriever, MemoryChunks, hit, ranked, retrieval_query
 from tests.unit.test_pipeline import CALLERS, DEFINITION, GRAPH, QUOTED, STRUCTURAL, TEXT, UNDERSTAND, Fixture, lists
 

@@ -58,6 +58,28 @@ SOURCES = {
             kept = Kept(3)
             kept.use()
         """,
+    "tsconfig.json": '{"compilerOptions": {"paths": {"@/*": ["lib/*"]}}}',
+    "lib/tool.ts": "export function turn() {}\n",
+    "src/tool.ts": "export function turn() {}\n",
+    "kit/package.json": '{"name": "@own/kit", "main": "dist/main.js"}',
+    "kit/src/main.ts": "export function start() {}\nexport const box = { items: [] as Part[] }\n",
+    "kit/index.ts": "export function start() {}\n",
+    "app.ts": """
+        import { turn } from "@/tool"
+        import { start } from "@own/kit"
+        class Part { go() {} }
+        function main(parts: Part[]) { turn(); start(); parts[0].go() }
+        """,
+    "go.mod": "module example.com/n\n",
+    "cmd/main.go": 'package main\n\nimport "example.com/n/n"\n\nfunc main() { n.A() }\n',
+    "old.js": """
+        const app = {}
+        app.set = function () {}
+        app.enable = function () { this.set() }
+        function View() { this.draw() }
+        View.prototype.draw = function () {}
+        function main() { app.enable(); new View().draw() }
+        """,
     "x.c": '#include "y.h"\nint main(void) { return dial(); }\n',
     "y.h": "int dial(void);\n",
     "y.c": "int dial(void) { return 1; }\n",
@@ -71,6 +93,15 @@ VARIANTS: dict[str, list[str | None]] = {
     "other.py": ["class Square:\n    def area(self): pass\n    def scale_by_unit(self): pass\ndef g(x):\n    x.scale_by_unit()\n", None],
     "a.ts": ["export * from './b'\nclass Box { open() {} }\nexport default Box\n", "export function helper() {}\n", None],
     "b.ts": ["export function helper() {}\nfunction spare() {}\nexport { spare as other }\n", None],
+    "tsconfig.json": ['{"compilerOptions": {"paths": {"@/*": ["src/*"]}}}', '{"compilerOptions": {"baseUrl": "."}}', None],
+    "kit/package.json": ['{"name": "@own/kit", "main": "index.ts"}', '{"name": "kit"}', None],
+    "kit/src/main.ts": ["export function begin() {}\n", None],
+    "lib/tool.ts": ["export const other = 1\n", None],
+    "go.mod": ["module example.com/other\n", "module example.com\n", None],
+    "old.js": [
+        "const app = {}\napp.set = function () {}\napp.enable = function () { app.set() }\nclass View { draw() {} }\nnew View().draw()\n",
+        None,
+    ],
     "n/b.go": ["package n\n\nfunc c() {}\n", None],
     "n/c.go": ["package n\n\nfunc b() {}\n"],
     "made.py": [

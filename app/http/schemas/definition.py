@@ -52,7 +52,7 @@ class DefinitionSiteShape(Shape):
     path: str
     line: int
     column: int | None
-    """Null where it is not known: in other files."""
+    """Null where it is not known."""
     name: str
     kind: str
     """That of a symbol, or `variable` for what a function or block binds for itself, `import` for a name whose import leads out of the

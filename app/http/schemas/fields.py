@@ -31,6 +31,8 @@ class JsonModel(StrictModel):
         kinds = _plain_types(cls.model_fields[info.field_name or ""].annotation)
         if bool in kinds and not isinstance(value, bool | None):
             raise ValueError("Input should be a boolean")
+        if float in kinds and (isinstance(value, bool) or not isinstance(value, int | float | None)):
+            raise ValueError("Input should be a number")
         if int in kinds and (isinstance(value, bool) or not isinstance(value, int | float | None)):
             raise ValueError("Input should be an integer")
         return value
@@ -82,6 +84,7 @@ Query = Annotated[str, AfterValidator(_question), Field(json_schema_extra={**_SA
 QueryOrNone = Query
 """A question that may be absent, but not blank."""
 Text = Annotated[str, Field(min_length=1, max_length=1_000, json_schema_extra={"pattern": _NO_NUL}), AfterValidator(storable)]
+FreeText = Annotated[str, Field(max_length=1_000, json_schema_extra={"pattern": _NO_NUL}), AfterValidator(storable)]
 PathText = Annotated[str, Field(min_length=1, max_length=4_096, json_schema_extra={"pattern": _NO_NUL}), AfterValidator(storable)]
 TextList = Annotated[tuple[Text, ...], Field(max_length=100), AfterValidator(_distinct)]
 Modalities = Annotated[tuple[Modality, ...], Field(max_length=100), AfterValidator(_distinct)]

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 
 from fastapi import Path
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import ConfigDict
 
 from app.domain.scopes import SavedScope
-from app.http.schemas.fields import NAME_PATTERN, JsonModel, TextList, storable
+from app.http.schemas.fields import NAME_PATTERN, FreeText, JsonModel, TextList
 from app.http.schemas.search_answer import Shape
 from app.http.schemas.search_request import BodyFilters, to_filters
 
@@ -27,7 +27,7 @@ class ScopeBody(JsonModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_BODY]})
 
-    description: Annotated[str, Field(max_length=1_000), AfterValidator(storable)] = ""
+    description: FreeText = ""
     repositories: TextList = ()
     """Repositories by name; all that there are when empty."""
     filters: BodyFilters = BodyFilters()

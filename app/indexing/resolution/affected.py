@@ -6,8 +6,8 @@ The contract: after a run that changed, added or removed files, a file's edges a
 - ``must_resolve`` says so: a name in ``Affected.names`` is one of its symbols, references, links of a receiver, imported names or
   parts of an imported module, or a part of an imported module is in ``Affected.modules``; or its values depend on one (``carried.py``).
 
-Names, not symbols, are compared: that asks for a file too many now and then, and never for one too few. One exception: which of Go's
-import paths are the repository's own is voted on by all of its imports; when the vote turns, a full build is due.
+Names, not symbols, are compared: that asks for a file too many now and then, and never for one too few. One exception: without a
+go.mod, which of Go's import paths are the repository's own is voted on by all of its imports; when the vote turns, a full build is due.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from app.domain.code import Import, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
+from app.domain.manifests import is_manifest
 from app.indexing.resolution.carried import binding_words, carried_by, changed_bindings, signature_words, words_of
 from app.indexing.resolution.families import FAMILIES, GO, JAVA, JAVASCRIPT, Family, family_of
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
@@ -57,6 +58,9 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
             if imported.name in (None, "*"):
                 opened += _namesakes(index, _parts(imported.module)[-1:])
         only = now if was is None else was if now is None else None
+        filename = path.rpartition("/")[2]
+        if is_manifest(filename):
+            modules |= _written_as({i.name or "" for i in _changed_imports(was, now)}, index, GO if filename == "go.mod" else JAVASCRIPT)
         if only is not None:
             family = family_of(only.language)
             modules |= _module_names(path, family, index)
@@ -173,6 +177,19 @@ def _module_names(path: str, family: Family, index: DefinitionIndex) -> set[str]
     if stem == "__init__":  # also decides whether what stands beside it can be imported by its bare name
         names |= {module.stem for module in index.modules.values() if module.directory == directory}
     return (names | ({"crate", "super"} if filename in _RUST_TREE else set())) - {""}
+
+
+def _written_as(rules: Set[str], index: DefinitionIndex, family: Family) -> set[str]:
+    """The parts of all imports that a rule of a project file may speak of; of Go all, which are voted on where no file says anything."""
+    beginnings = tuple(rule.partition("*")[0] for rule in rules)
+    return {
+        part
+        for module in index.modules.values()
+        if beginnings and module.family is family
+        for imported in module.imports
+        if family is GO or (not imported.module.startswith(".") and imported.module.startswith(beginnings))
+        for part in _parts(imported.module)
+    }
 
 
 def _rivals(path: str, family: Family, index: DefinitionIndex) -> list[Module]:

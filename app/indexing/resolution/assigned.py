@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from app.domain.code import Binding, BindingKind
+from app.indexing.resolution.expression_parser import parse_target
 from app.indexing.resolution.expressions import (
     UNKNOWN,
     Attribute,
@@ -17,7 +18,6 @@ from app.indexing.resolution.expressions import (
     Name,
     Slice,
     Subscript,
-    parse_target,
 )
 from app.indexing.resolution.index import Definition, Module
 

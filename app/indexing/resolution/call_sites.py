@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from app.domain.code import Binding, SymbolKind
 from app.indexing.resolution.assigned import scope_of
-from app.indexing.resolution.expressions import Argument, Attribute, Call, Expression, Name, parse
+from app.indexing.resolution.expression_parser import parse
+from app.indexing.resolution.expressions import Argument, Attribute, Call, Expression, Name
 from app.indexing.resolution.index import Definition, Module
 from app.indexing.resolution.meaning import Meaning, Place
 from app.indexing.resolution.unique import is_test

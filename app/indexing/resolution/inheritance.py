@@ -43,7 +43,7 @@ class Inheritance:
     def _own(self, owner: Definition, name: str) -> Sequence[Definition]:
         local = f"{owner.local}.{name}"
         family = owner.module.family
-        here = owner.module.by_local.get(local, [])
+        here = owner.module.by_local.get(local, ())
         if family.openness is Openness.FILE or (here and family is not C):
             return here
         if family.openness is Openness.DIRECTORY:

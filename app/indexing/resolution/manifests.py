@@ -50,7 +50,12 @@ class Manifests:
     @cached_property
     def go_modules(self) -> list[tuple[str, str]]:
         """(import path, folder) of Go's modules, the longest path first."""
-        found = [(imported.name or "", module.directory) for module in self._files if module.path.endswith("go.mod") for imported in module.imports]
+        found = [
+            (imported.name or "", module.directory)
+            for module in self._files
+            if module.path.endswith("go.mod")
+            for imported in module.imports
+        ]
         return sorted(found, key=lambda pair: (-len(pair[0]), pair))
 
     def script_paths(self, directory: str, written: str) -> Iterator[str]:

@@ -14,6 +14,9 @@ from app.indexing.resolution.index import Definition, Module
 
 MOST_OVERLOADS = 8
 
+MOST_LINKS = 7
+"""The longest trace of a value; beyond it nothing is known."""
+
 
 class Place(NamedTuple):
     """Where an expression stands. ``line`` is 0 where the order of statements plays no part."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.domain.code import SymbolKind
-from app.indexing.resolution.expressions import Attribute, Call, Constant, Each, Expression, Name, parse
+from app.indexing.resolution.expression_parser import parse
+from app.indexing.resolution.expressions import Attribute, Call, Constant, Each, Expression, Name
 from app.indexing.resolution.families import CSHARP, JAVASCRIPT, NAMESPACED, PHP, PYTHON, RUBY, RUST, C, Package
-from app.indexing.resolution.flow import MOST_LINKS, Flow
+from app.indexing.resolution.flow import Flow
 from app.indexing.resolution.imports import ImportedNames
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.inheritance import Inheritance
-from app.indexing.resolution.meaning import EXTERNAL, OPAQUE, Meaning, Place, Segment, any_of, meaning_of, segments
+from app.indexing.resolution.meaning import EXTERNAL, MOST_LINKS, OPAQUE, Meaning, Place, Segment, any_of, meaning_of, segments
 from app.indexing.resolution.signatures import MAPPINGS, named_type, parameters, return_type, value_type
 
 _DEEPEST = 12  # links of type inference: a field of a field of a call; also the end of definitions that refer to each other
@@ -140,7 +141,7 @@ class Names:
         if meaning.container is not None:
             if isinstance(meaning.container.items, Each):  # a method of a collection: no item of it
                 return None
-            item = self.flow.item(meaning, Constant(name), depth + 1)
+            item = self.flow.contents.item(meaning, Constant(name), depth + 1)
             return None if item.opaque else item
         for module in meaning.modules:
             found = self.imports.exported(module, name)
@@ -237,7 +238,7 @@ class Names:
         outer, is_collection, held = written.partition("[")
         found = self._named(module, scope, outer, depth)
         if is_collection and (found is None or found.opaque):
-            return self.flow.collection(Place(module, scope), held[:-1], keyed=outer.rpartition(".")[2] in MAPPINGS)
+            return self.flow.contents.collection(Place(module, scope), held[:-1], keyed=outer.rpartition(".")[2] in MAPPINGS)
         if found is None or found.is_external:
             return EXTERNAL if found is None else found.weakened(False)
         return Meaning(found.types, instance=True, certain=False) if found.types else OPAQUE
@@ -252,7 +253,7 @@ class Names:
     def _assigned(self, definition: Definition, depth: int, line: int) -> Meaning | None:
         module, container = definition.module, definition.container
         if definition.is_callable:
-            return self.flow.returned(definition, depth + 1) if definition.kind is SymbolKind.PROPERTY else None
+            return self.flow.passed.returned(definition, depth + 1) if definition.kind is SymbolKind.PROPERTY else None
         if container is None:
             return self.flow.top(module, definition.name, line, depth)
         if container.is_type:
@@ -313,7 +314,7 @@ class Names:
         for one in wrapped.each if wrapped is not None else ():
             if one.definitions and function not in one.definitions and one.definitions[0].is_callable and depth < MOST_LINKS:
                 return self.called(one, depth + 1, site)
-        return self.flow.returned(function, depth + 1, site)
+        return self.flow.passed.returned(function, depth + 1, site)
 
     def expression(self, module: Module, scope: Definition | None, text: str, depth: int = 0, line: int = 0) -> Meaning | None:
         """What a receiver's text means; None when nothing is known of it, OPAQUE when it is known to lead out of sight."""
@@ -331,7 +332,7 @@ class Names:
             if module.family in (RUBY, RUST) and link.name == "new" and found.types and not found.instance:
                 found = self.called(found, depth)
                 continue
-            given = self.flow.given(found, link.name, depth + 1) if link.called else None
+            given = self.flow.contents.given(found, link.name, depth + 1) if link.called else None
             if given is not None:
                 found = given
                 continue

@@ -22,8 +22,8 @@ unique_ptr weak_ptr Nullable Task Lazy
 """
 _WRAPPERS = frozenset(_TRANSPARENT.split())
 _ITEMS = """
-list List Sequence MutableSequence Iterable Iterator Generator AsyncIterable AsyncIterator Collection set Set frozenset FrozenSet AbstractSet
-tuple Tuple deque Array ReadonlyArray ReadonlySet IterableIterator
+list List Sequence MutableSequence Iterable Iterator Generator AsyncIterable AsyncIterator Collection set Set frozenset FrozenSet
+AbstractSet tuple Tuple deque Array ReadonlyArray ReadonlySet IterableIterator
 """
 _COLLECTIONS = frozenset(_ITEMS.split())
 MAPPINGS = frozenset(

@@ -1,0 +1,73 @@
+"""The service accepts what its document allows, refuses what it forbids, and answers as it says: all checks, no exceptions.
+
+``CONTRACT_CASES`` sets how many cases of each call are made (a few by default).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from subprocess import PIPE, STDOUT, Popen, run
+from sys import executable
+
+import httpx2
+import pytest
+
+from tests.contract.markdown import ROOT
+from tests.contract.test_examples import address
+from tests.contract.valid_requests import REPOSITORY
+from tests.integration.conftest import SHOP, write_tree
+
+CASES = int(os.environ.get("CONTRACT_CASES", "2"))
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tree(tmp_path_factory.mktemp("sources") / REPOSITORY, SHOP)
+
+
+@pytest.fixture(scope="module")
+def url(source: Path, module_database_url: str) -> Iterator[str]:
+    """A service that has indexed a small repository."""
+    environment = {"DATABASE_URL": module_database_url, "FOURFOLD_EMBEDDER": "none", "PATH": "/usr/bin:/bin", "FOURFOLD_LOG_FORMAT": "json"}
+    environment |= {"FOURFOLD_ALLOWED_ROOTS": str(source.parent), "FOURFOLD_SEARCH__ADMISSION_MS": "5000"}
+    service = Popen(
+        [executable, "-P", "-m", "app", "serve", "--port", "0"], env=environment, cwd=ROOT, stdout=PIPE, stderr=STDOUT, text=True
+    )
+    try:
+        base = address(service)
+        with httpx2.Client(base_url=base, timeout=30) as client:
+            client.put(f"/v1/repositories/{REPOSITORY}", json={"source": {"path": str(source)}}).raise_for_status()
+            client.post(f"/v1/repositories/{REPOSITORY}/index").raise_for_status()
+            give_up = time.monotonic() + 60
+            while client.get(f"/v1/repositories/{REPOSITORY}").json()["generation"] == 0:
+                assert time.monotonic() < give_up
+                time.sleep(0.1)
+        yield base
+    finally:
+        service.terminate()
+        with suppress(ValueError):
+            service.communicate(timeout=20)
+
+
+@pytest.mark.timeout(max(300, 60 * CASES))
+def test_every_call_keeps_to_the_document(url: str, source: Path, tmp_path: Path) -> None:
+    phases = "fuzzing" if CASES < 10 else "examples,coverage,fuzzing"
+    done = run(
+        [
+            *(executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run", f"{url}/openapi.json"),
+            *("--checks", "all", "--phases", phases, "-n", str(CASES), "--continue-on-failure", "--no-color", "--seed", "1"),
+        ],
+        env=os.environ | {"SCHEMATHESIS_HOOKS": "tests.contract.valid_requests", "PYTHONPATH": str(ROOT), "SOURCE_PATH": str(source)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-2_000:]
+    counted = re.search(r"([\d,]+) generated", done.stdout)
+    assert counted is not None, done.stdout[-2_000:]
