@@ -13,11 +13,13 @@ RUN /opt/fourfold/bin/uv pip install --no-cache --python /opt/fourfold/bin/pytho
 FROM python:3.13-slim-bookworm
 # git lists the files of a work tree and says which revision it has.
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends git=1:2.39.* \
+ && apt-get install --yes --no-install-recommends git=1:2.39.* openssh-client=1:9.2* \
  && rm -rf /var/lib/apt/lists/* \
- && useradd --system --create-home --uid 10001 fourfold
+ && useradd --system --create-home --uid 10001 fourfold \
+ && mkdir --mode=0700 /var/lib/fourfold \
+ && chown fourfold /var/lib/fourfold
 COPY --from=build /opt/fourfold /opt/fourfold
-ENV PATH=/opt/fourfold/bin:$PATH FOURFOLD_HOST=0.0.0.0 FOURFOLD_LOG_FORMAT=json
+ENV PATH=/opt/fourfold/bin:$PATH FOURFOLD_HOST=0.0.0.0 FOURFOLD_LOG_FORMAT=json FOURFOLD_STATE_DIR=/var/lib/fourfold
 USER 10001
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \

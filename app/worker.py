@@ -15,6 +15,7 @@ from app.bootstrap import Backend, backend
 from app.config import Settings
 from app.domain.errors import (
     ConfigurationError,
+    Conflict,
     EmbedderUnavailable,
     InvalidRequest,
     RepositoryNotFound,
@@ -29,6 +30,7 @@ from app.indexing.pipeline import IndexRun
 from app.indexing.refresh import Refreshed, Refresher
 from app.observability import metrics
 from app.ports import EmbeddingFailed
+from app.sources import git
 from app.sources.git import GitError
 from app.storage.engine import CONNECTION_ERRORS, Connection, connection
 from app.storage.jobs import Claims, ProgressStore
@@ -65,12 +67,12 @@ class Worker:
         self._memory = DefinitionMemory()
         self._vector_sets = VectorSets(backend.connect, backend.embedders, backend.settings.embedding)
         self._indexing = False
-        self._looked_at = 0.0
         self._swept_at = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve the queue until ``stop``; a lost database is waited for."""
         embedding = asyncio.create_task(self._keep_embedding(stop))
+        looking = asyncio.create_task(self._keep_looking(stop))
         try:
             with ParsePool(self._settings.index) as pool:
                 while not stop.is_set():
@@ -83,17 +85,17 @@ class Worker:
         finally:
             stop.set()
             self._backend.embedders.interrupt()
-            await asyncio.wait({embedding}, timeout=EMBED_STOP_SECONDS)
-            embedding.cancel()  # the index of a large vector set takes minutes to build
-            with contextlib.suppress(asyncio.CancelledError):
-                await embedding
+            git.interrupt()
+            await asyncio.wait({embedding, looking}, timeout=EMBED_STOP_SECONDS)
+            for task in (embedding, looking):
+                task.cancel()  # the index of a large vector set takes minutes to build
+            await asyncio.gather(embedding, looking, return_exceptions=True)
 
     async def _serve(self, pool: ParsePool, stop: asyncio.Event) -> None:
         async with connection(self._backend.dsn, application_name="fourfold worker") as own:
             while not stop.is_set():
                 if await self._next_job(own, pool):
                     continue
-                await self._look_for_changes()
                 await self._sweep(own)
                 await _sleep(stop, IDLE_SECONDS)
 
@@ -138,6 +140,7 @@ class Worker:
             log.warning("index_failed", error=message)
         except (SourceUnavailable, GitError) as error:  # passing faults of a remote
             await self._backend.repositories.looked(repository.id, {}, str(error))
+            metrics.count_source("failed")
             log.warning("source_unavailable", error=str(error))
             await claims.retry_later(job, f"{error}; the last index stays in place", RETRY_SECONDS * 2 ** (job.attempts - 1))
         except STORE_LOST:
@@ -209,14 +212,19 @@ class Worker:
             if swept is not None:
                 _log.info("swept", repository_id=repository_id, generations=swept.generations, files=swept.files, merged=swept.merged)
 
-    async def _look_for_changes(self) -> None:
-        """Learn the newest revisions of sources whose time has come, so that answers can say ``stale``; index what is to be followed."""
-        if monotonic() - self._looked_at < LOOK_SECONDS:
-            return
-        self._looked_at = monotonic()
-        for name in await self._backend.repositories.due(self._settings.index.poll_seconds, self._settings.git.poll_seconds):
-            with contextlib.suppress(RepositoryNotFound):
-                await self._backend.requests.look(await self._backend.repositories.get(name))
+    async def _keep_looking(self, stop: asyncio.Event) -> None:
+        """Learn the newest revisions of sources whose time has come, so that answers can say ``stale``; have moved ones indexed.
+
+        Beside the jobs: a remote that does not answer holds up nothing but other looks.
+        """
+        while not stop.is_set():
+            try:
+                for name in await self._backend.repositories.due(self._settings.index.poll_seconds, self._settings.git.poll_seconds):
+                    with contextlib.suppress(RepositoryNotFound, Conflict):
+                        await self._backend.requests.look(await self._backend.repositories.get(name))
+            except STORE_LOST as error:
+                _log.warning("looking_interrupted", error=str(error))
+            await _sleep(stop, LOOK_SECONDS)
 
 
 class _Progress:

@@ -94,31 +94,28 @@ def _body(source: random.Random, query: str, deadline_ms: int) -> dict[str, Any]
     return body
 
 
-async def fuzz(count: int, seed: int, deadline_ms: int, at_once: int) -> Outcome:
+async def fuzz(service: bootstrap.Service, count: int, seed: int, deadline_ms: int, at_once: int = 1) -> Outcome:
     """Ask so many queries, ``at_once`` at the same time."""
-    settings = load_settings()
     outcome = Outcome()
     source = random.Random(seed)  # noqa: S311
     stream = queries(seed)
 
-    async with bootstrap.service(settings, warm=True) as service:
+    def opened() -> Any:
+        raise NotImplementedError("the service is open already")
 
-        def opened() -> Any:
-            raise NotImplementedError("the service is open already")
+    app = create_app(opened, service.settings)
+    app.state.service = service
+    transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://fuzz", timeout=60) as client:
 
-        app = create_app(opened, settings)
-        app.state.service = service
-        transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://fuzz", timeout=60) as client:
+        async def ask() -> None:
+            for _ in range(count // at_once):
+                body = _body(source, next(stream), deadline_ms)
+                began = perf_counter()
+                answer = await client.post("/v1/search", json=body)
+                _note(outcome, body, answer, (perf_counter() - began) * 1_000)
 
-            async def ask() -> None:
-                for _ in range(count // at_once):
-                    body = _body(source, next(stream), deadline_ms)
-                    began = perf_counter()
-                    answer = await client.post("/v1/search", json=body)
-                    _note(outcome, body, answer, (perf_counter() - began) * 1_000)
-
-            await asyncio.gather(*(ask() for _ in range(at_once)))
+        await asyncio.gather(*(ask() for _ in range(at_once)))
     return outcome
 
 
@@ -136,7 +133,13 @@ def _note(outcome: Outcome, body: dict[str, Any], answer: httpx2.Response, took_
         outcome.failures.append(f"{answer.status_code} {took_ms:.0f} ms {broken} {body!r:.600}")
 
 
+async def _run(arguments: argparse.Namespace) -> Outcome:
+    async with bootstrap.service(load_settings(), warm=True) as service:
+        return await fuzz(service, arguments.queries, arguments.seed, arguments.deadline_ms, arguments.at_once)
+
+
 def main() -> None:
+    """See the module."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description=__doc__)
     parser.add_argument("--queries", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -144,7 +147,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=2)
     arguments = parser.parse_args()
     logging.configure("error", "json")
-    outcome = asyncio.run(fuzz(arguments.queries, arguments.seed, arguments.deadline_ms, arguments.at_once))
+    outcome = asyncio.run(_run(arguments))
     print(f"statuses {dict(outcome.statuses)}, relevance {dict(outcome.relevance)}, partial {outcome.partial}")
     print(f"latest after {outcome.latest_ms:.0f} ms, {len(outcome.failures)} failures")
     for failure in outcome.failures[:20]:

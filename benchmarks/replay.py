@@ -76,17 +76,28 @@ async def _differences(service: Service, backend: Backend) -> list[str]:
     found += [f"centrality of {len(moved)} symbols"] if moved or grown_central.keys() != fresh_central.keys() else []
     names = [row[3].rpartition(".")[2] for row in fresh["symbols"]]
     for name in names[:: max(1, len(names) // QUESTIONS)][:QUESTIONS]:
-        for question in (SearchRequest(name, literal=True, dedupe=Dedupe.NONE, limit=100), SearchRequest(f"who calls {name}", limit=100)):
+        for question in (
+            SearchRequest(name, literal=True, dedupe=Dedupe.NONE, limit=100, timeout_ms=10_000),
+            SearchRequest(f"who calls {name}", limit=100, timeout_ms=10_000),
+        ):
             answers = [await _places(service, question, repository) for repository in ("grown", "fresh")]
             found += [f"{question.query!r}"] if answers[0] != answers[1] else []
     return found
 
 
 async def _places(service: Service, question: SearchRequest, repository: str) -> set[tuple[str, int, int]]:
-    answer = await service.search.search(replace(question, repositories=(repository,)))
-    # Without callers a question falls back on words, whose weights know of a repository's past.
-    exact = [result for result in answer.results if question.literal or any(entry.modality is Modality.GRAPH for entry in result.evidence)]
-    return {(result.path, result.start_line, result.end_line) for result in exact}
+    """Where the answer is, over all its pages: their order may differ, since the weights of words know of a repository's past."""
+    places: set[tuple[str, int, int]] = set()
+    page = replace(question, repositories=(repository,))
+    while True:
+        answer = await service.search.search(page)
+        for result in answer.results:
+            # Without callers a question falls back on words.
+            if question.literal or any(entry.modality is Modality.GRAPH for entry in result.evidence):
+                places.add((result.path, result.start_line, result.end_line))
+        if answer.next_cursor is None or not question.literal:
+            return places
+        page = replace(page, cursor=answer.next_cursor)
 
 
 def _git(repository: Path, *arguments: str) -> str:

@@ -160,6 +160,7 @@ def index(
 def search(
     question: Question,
     repositories: Annotated[list[str] | None, typer.Option("--repo", metavar="NAME", help="Search only here; may be repeated.")] = None,
+    scope: Annotated[str | None, typer.Option("--scope", metavar="NAME", help="Keep to a saved scope.")] = None,
     preset: Annotated[Preset, typer.Option(help="How much work the search may do.")] = Preset.BALANCED,
     modalities: Annotated[list[Modality] | None, typer.Option("--modality", help="Use exactly these retrievers; may be repeated.")] = None,
     languages: Annotated[list[str] | None, typer.Option("--lang", metavar="LANGUAGE", help="Only this language; may be repeated.")] = None,
@@ -178,6 +179,7 @@ def search(
     request = SearchRequest(
         query=question,
         repositories=tuple(repositories or ()),
+        scope=scope,
         preset=preset,
         modalities=tuple(dict.fromkeys(modalities or ())),
         literal=literal,

@@ -38,7 +38,7 @@ _ADDRESSES: Final = ("clone_url", "ssh_url", "html_url", "git_http_url", "git_ss
 def check_signature(forge: Forge, body: bytes, headers: Mapping[str, str], settings: WebhookSettings) -> None:
     """Raises NotSigned unless whoever sent this knows the secret. Compares in constant time."""
     secret: SecretStr | None = getattr(settings, f"{forge}_secret")
-    if secret is None:
+    if secret is None or not secret.get_secret_value():  # an empty secret is one that everybody knows
         raise NotSigned(f"deliveries are refused while FOURFOLD_WEBHOOK__{forge.upper()}_SECRET is not set")
     key = secret.get_secret_value().encode()
     if forge is Forge.GITLAB:

@@ -8,15 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import structlog
+
 from app.domain.errors import FourfoldError, InvalidRequest
 from app.domain.index import WORK_TREE, Job, JobState, Priority, RefKind, Repository, SourceKind
 from app.indexing.discover import revision as revision_of
+from app.observability import metrics
 from app.sources.git import GitError
 from app.sources.mirrors import Mirrors
 from app.storage import refs
 from app.storage.engine import Connection
 from app.storage.jobs import Jobs
 from app.storage.repositories import Repositories
+
+_log = structlog.get_logger(__name__)
 
 
 class IndexRequests:
@@ -76,9 +81,12 @@ class IndexRequests:
         except (OSError, FourfoldError, GitError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             await self._repositories.looked(repository.id, {}, f"cannot read {source.location}: {reason}")
+            metrics.count_source("failed")
+            _log.warning("source_unavailable", repository=repository.name, error=reason)
             return
         await self._repositories.looked(repository.id, known)
         shown = {ref.name: ref.revision for ref in repository.refs if ref.kind is not RefKind.COMMIT}
+        metrics.count_source("current" if shown == known else "moved")
         if shown != known and (source.kind is SourceKind.GIT or source.poll_seconds is not None):
             await self._jobs.enqueue(repository.name, priority=Priority.BULK)
 

@@ -59,6 +59,8 @@ class Scopes:
                 if node.id not in seen:
                     seen.add(node.id)
                     self._binder(name, node).names[self._text.of(node)].append(node)
+        for node in [node for node in found.get("bind.global", ()) if self.binder(node) is None]:
+            self.file.names[self._text.of(node)].append(node)
         for scope in self._by_node.values():
             for nodes in scope.names.values():
                 nodes.sort(key=lambda node: node.start_byte)

@@ -10,16 +10,17 @@ from pathlib import Path
 
 from app.config import Settings
 from app.domain.errors import Conflict, RepositoryNotFound, TooLarge
-from app.domain.index import Job, Repository, RepositorySource, SourceKind
-from app.ports import JobStore, RepositoryStore
+from app.domain.index import ARCHIVE, Job, Repository, RepositorySource, SourceKind
+from app.ports import JobStore
 from app.sources.archive import Imported, import_archive
 from app.sources.mirrors import Mirrors
+from app.storage.repositories import Repositories
 
 
 class ArchiveUploads:
     """The ArchiveStore of this service."""
 
-    def __init__(self, repositories: RepositoryStore, jobs: JobStore, mirrors: Mirrors, settings: Settings) -> None:
+    def __init__(self, repositories: Repositories, jobs: JobStore, mirrors: Mirrors, settings: Settings) -> None:
         self._repositories = repositories
         self._jobs = jobs
         self._mirrors = mirrors
@@ -36,6 +37,7 @@ class ArchiveUploads:
             imported = await asyncio.to_thread(
                 import_archive, git, Path(file.name), revision, strip, self._settings.index.max_file_bytes, self._settings.archive
             )
+        await self._repositories.looked(repository.id, {ARCHIVE: revision})
         job, joined = await self._jobs.enqueue(name)
         return job, joined, imported
 

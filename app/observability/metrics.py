@@ -58,6 +58,7 @@ METRICS: Final = (
     MetricDefinition("fourfold_index_files_total", "counter", ("language", "outcome"), "Files handled by index runs."),
     MetricDefinition("fourfold_parse_failures_total", "counter", ("reason",), "Files that could not be parsed and are searchable as text."),
     MetricDefinition("fourfold_embeddings_total", "counter", ("outcome",), "Chunks embedded: computed, cached, failed or withheld."),
+    MetricDefinition("fourfold_source_looks_total", "counter", ("outcome",), "Looks at sources: current, moved or failed."),
     MetricDefinition("fourfold_jobs_total", "counter", ("state",), "Index jobs that reached a state."),
 )
 
@@ -146,6 +147,10 @@ def count_parse_failures(reason: str, amount: int = 1) -> None:
 
 def count_embeddings(outcome: Literal["computed", "cached", "failed", "withheld"], amount: int = 1) -> None:
     _counter("fourfold_embeddings_total").labels(outcome).inc(amount)
+
+
+def count_source(outcome: Literal["current", "moved", "failed"]) -> None:
+    _counter("fourfold_source_looks_total").labels(outcome).inc()
 
 
 def count_job(state: str) -> None:

@@ -166,21 +166,29 @@ class NameSearch:
         return await query.once.result("named_files", lambda: self._files(connection, query))
 
     async def exact(self, connection: Connection, query: RetrievalQuery) -> list[FoundDefinition]:
-        """Definitions that are identifiers of the question, best first."""
-        return await query.once.result("exact_definitions", lambda: self._exact(connection, query))
+        """Definitions that are identifiers of the question, best first; without their coverage, which takes more than one look."""
+        rows = await self._named(connection, query)
+        exactness = _Exactness(query.terms, {row["name"] for row, _ in rows})
+        return sorted((_found_definition(_scored(row, file, None, exactness), None) for row, file in rows), key=definition_order)
 
     async def definitions(self, connection: Connection, query: RetrievalQuery) -> Definitions:
         """Definitions that are identifiers of the question or share a word with it."""
-        exact = await self.exact(connection, query)
+        rows = await self._named(connection, query)
+        exactness = _Exactness(query.terms, {row["name"] for row, _ in rows})
         matches = await self._matches(connection, query)
-        words = telling_words(matches)
-        rows = await self._rows(connection, query, _SHARING, MOST_DEFINITIONS, _identifiers(query), words) if words else []
+        if words := telling_words(matches):
+            rows = rows + await self._rows(connection, query, _SHARING, MOST_DEFINITIONS, _identifiers(query), words)
         matchers = await self._matchers(connection, query, matches, {word for row, _ in rows for word in row["words"]})
-        exactness = _Exactness(query.terms, {definition.name for definition in exact})
-        scored = [_scored(row, file, matchers[file.key.repository_id], exactness) for row, file in rows]
-        sharing = [_found_definition(item, matchers[item.file.key.repository_id]) for item in nsmallest(DEFINITIONS_KEPT, scored)]
-        best = sorted([*exact, *sharing], key=definition_order)[:DEFINITIONS_KEPT]
-        return Definitions(best, {definition.key for definition in exact} | {file.key for _, file in rows})
+        scored = (_scored(row, file, matchers[file.key.repository_id], exactness) for row, file in rows)
+        best = [_found_definition(item, matchers[item.file.key.repository_id]) for item in nsmallest(DEFINITIONS_KEPT, scored)]
+        return Definitions(best, {file.key for _, file in rows})
+
+    async def _named(self, connection: Connection, query: RetrievalQuery) -> list[Row]:
+        """The definitions that bear a name of the question."""
+        identifiers = _identifiers(query)
+        if not identifiers:
+            return []
+        return await query.once.result("named_definitions", lambda: self._rows(connection, query, _NAMED, MOST_DEFINITIONS, identifiers))
 
     async def _matches(self, connection: Connection, query: RetrievalQuery) -> list[NameMatch]:
         """The words of names that the question's words stand for."""
@@ -193,20 +201,6 @@ class NameSearch:
         rows = await self._rows(connection, query, _FILE_NAMES, MOST_FILES, [match.word for match in matches])
         matchers = await self._matchers(connection, query, matches, {word for row, _ in rows for word in row["name_words"]})
         return [_named_file(row["name_words"], file, matchers[file.key.repository_id], query.terms) for row, file in rows]
-
-    async def _exact(self, connection: Connection, query: RetrievalQuery) -> list[FoundDefinition]:
-        identifiers = _identifiers(query)
-        if not identifiers:
-            return []
-        rows = await self._rows(connection, query, _NAMED, MOST_DEFINITIONS, identifiers)
-        matches = await self._matches(connection, query)
-        matchers = await self._matchers(connection, query, matches, {word for row, _ in rows for word in row["words"]})
-        exactness = _Exactness(query.terms, {row["name"] for row, _ in rows})
-        found = []
-        for row, file in rows:
-            matcher = matchers[file.key.repository_id]
-            found.append(_found_definition(_scored(row, file, matcher, exactness), matcher))
-        return sorted(found, key=definition_order)
 
     async def _rows(self, connection: Connection, query: RetrievalQuery, found: str, limit: int, *arguments: list[str]) -> list[Row]:
         """What is ``found`` in the files that are shown and pass the filters, each with its file."""
@@ -284,14 +278,14 @@ class _Scored(NamedTuple):
     row: asyncpg.Record
 
 
-def _scored(row: asyncpg.Record, file: LiveFile, matcher: _Matcher, exactness: _Exactness) -> _Scored:
+def _scored(row: asyncpg.Record, file: LiveFile, matcher: _Matcher | None, exactness: _Exactness) -> _Scored:
     exact = exactness.of(row)
-    coverage = _COVERAGE_WEIGHTS[row["kind"]] * matcher.definition_coverage(row["words"])
+    coverage = _COVERAGE_WEIGHTS[row["kind"]] * matcher.definition_coverage(row["words"]) if matcher else 0.0
     order = -(10 * exact + coverage), not row["exported"], not row["top"], file.key.path, row["name_line"]
     return _Scored(*order, exact, coverage, file, row)
 
 
-def _found_definition(scored: _Scored, matcher: _Matcher) -> FoundDefinition:
+def _found_definition(scored: _Scored, matcher: _Matcher | None) -> FoundDefinition:
     row, file = scored.row, scored.file
     kind = SymbolKind(row["kind"])
     return FoundDefinition(
@@ -308,7 +302,7 @@ def _found_definition(scored: _Scored, matcher: _Matcher) -> FoundDefinition:
         top_level=row["top"],
         exact=scored.exact,
         defcov=scored.coverage,
-        words=matcher.worths(row["words"]) if kind.is_type or kind.is_callable else {},
+        words=matcher.worths(row["words"]) if matcher and (kind.is_type or kind.is_callable) else {},
     )
 
 

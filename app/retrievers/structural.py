@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Final
 
@@ -31,7 +32,6 @@ from app.retrievers.names import (
     FoundDefinition,
     NamedFile,
     NameSearch,
-    definition_order,
 )
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments, text_patterns
 from app.storage.engine import Connection
@@ -66,32 +66,42 @@ class StructuralRetriever:
     async def retrieve(self, query: RetrievalQuery) -> RankedList:
         """See ports.Retriever."""
         began = perf_counter()
+        found = await self._by_construct(query) or await self._by_name(query)
+        if not found.files:
+            found = await self._typos(query)
+        return replace(found, took_ms=(perf_counter() - began) * 1000, total_files=len(found.files))
+
+    async def _by_construct(self, query: RetrievalQuery) -> RankedList | None:
+        """Definitions of the kind that the question asks for, if it does and there are any."""
+        construct = construct_of(query)
+        if not construct:
+            return None
+        async with self._pool.connection() as connection:
+            if await files_at(connection, query):
+                return None
+            chunks, complete = await find_constructs(connection, query, construct)
+        return RankedList(Modality.STRUCTURAL, _in_order(chunks), complete=complete) if chunks else None
+
+    async def _by_name(self, query: RetrievalQuery) -> RankedList:
         async with self._pool.connection() if is_filtered(query) else self._pool.keyed() as connection:
             if at_path := await _with_chunks(connection, query, await files_at(connection, query)):
-                return RankedList(Modality.STRUCTURAL, at_path, (perf_counter() - began) * 1000, total_files=len(at_path))
-            if (construct := construct_of(query)) and (found := await find_constructs(connection, query, construct))[0]:
-                files = _in_order(found[0])
-                took_ms = (perf_counter() - began) * 1000
-                return RankedList(Modality.STRUCTURAL, files, took_ms, complete=found[1], total_files=len(files))
+                return RankedList(Modality.STRUCTURAL, at_path)
             if _asks_for_symbol(query):
                 exact = [definition for definition in await self._names.exact(connection, query) if definition.exact > 0]
-                definitions, named = sorted(_as_written(exact, query), key=definition_order)[:CHUNKS_KEPT], []
+                definitions, named = _as_written(exact, query)[:CHUNKS_KEPT], []
             else:
                 sharing = await self._names.definitions(connection, query)
                 definitions, named = list(sharing.best), await self._names.files(connection, query)
                 if query.filters.kinds or query.filters.symbols:  # a name of a file alone is no such definition
                     named = [file for file in named if file.key in sharing.files]
-            files = _rank(query, definitions, named)
-            fuzzy = not files and await self._typos(connection, query)
-            files = fuzzy or await _with_chunks(connection, query, files)
-        warnings = ("fuzzy",) if fuzzy else ()
-        return RankedList(Modality.STRUCTURAL, files, (perf_counter() - began) * 1000, total_files=len(files), warnings=warnings)
+            return RankedList(Modality.STRUCTURAL, await _with_chunks(connection, query, _rank(query, definitions, named)))
 
-    async def _typos(self, connection: Connection, query: RetrievalQuery) -> tuple[FileHit, ...]:
+    async def _typos(self, query: RetrievalQuery) -> RankedList:
         """Names that look like the one asked for, marked as such; only when no name is right."""
         if not query.terms.identifiers or len(query.terms.identifiers[0][1]) > LONGEST_NAME:
-            return ()
-        rows = await connection.fetch(SIMILAR, *scope_arguments(query), query.terms.identifiers[0][1])
+            return RankedList(Modality.STRUCTURAL, ())
+        async with self._pool.connection() as connection:
+            rows = await connection.fetch(SIMILAR, *scope_arguments(query), query.terms.identifiers[0][1])
         found = [
             FoundChunk(
                 FileKey(row["repository_id"], row["path"]),
@@ -102,7 +112,8 @@ class StructuralRetriever:
             )
             for row in rows
         ]
-        return ranked(file_hit(chunks, chunks[0].hit.score) for chunks in group_by_file(found).values())
+        files = ranked(file_hit(chunks, chunks[0].hit.score) for chunks in group_by_file(found).values())
+        return RankedList(Modality.STRUCTURAL, files, warnings=("fuzzy",) if files else ())
 
 
 def _in_order(found: Iterable[FoundChunk]) -> tuple[FileHit, ...]:

@@ -6,8 +6,11 @@ There is no work tree, so that no hook, filter or attribute of a source can act,
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +29,8 @@ _OPTIONS: Final = (
     *("-c", "http.followRedirects=false"),
     *("-c", "submodule.recurse=false"),
 )
+_processes: Final[set[subprocess.Popen[bytes]]] = set()
+_processes_lock: Final = threading.Lock()
 _KEPT: Final = ("GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH")
 
 
@@ -64,16 +69,48 @@ class Git:
     def _checked(self, arguments: Sequence[str], stdin: bytes, environment: Mapping[str, str], seconds: float) -> bytes:
         command = ["git", *_OPTIONS, *arguments]
         try:
-            result = subprocess.run(  # noqa: S603 - fixed arguments, no shell
-                command, env=_environment(environment), input=stdin, capture_output=True, timeout=seconds, check=False
+            process = subprocess.Popen(  # noqa: S603 - fixed arguments, no shell
+                command,
+                env=_environment(environment),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # git's helpers end with it
             )
-        except subprocess.TimeoutExpired:
-            raise GitError(f"git took longer than {seconds:g} seconds") from None
         except OSError as error:
             raise GitError(f"git cannot be started: {error}") from error
-        if result.returncode != 0:
-            raise GitError(complaint(result.stderr) or f"git ended with status {result.returncode}")
-        return result.stdout
+        with process, _running(process):
+            try:
+                out, complaints = process.communicate(stdin, timeout=seconds)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                raise GitError(f"git took longer than {seconds:g} seconds") from None
+        if process.returncode != 0:
+            raise GitError(complaint(complaints) or f"git ended with status {process.returncode}")
+        return out
+
+
+@contextmanager
+def _running(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    with _processes_lock:
+        _processes.add(process)
+    try:
+        yield
+    finally:
+        with _processes_lock:
+            _processes.discard(process)
+
+
+def interrupt() -> None:
+    """End every git that waits for a remote or works for long: whoever started it gets a GitError. For a process that is to stop."""
+    with _processes_lock:
+        for process in _processes:
+            _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def complaint(stderr: bytes) -> str:

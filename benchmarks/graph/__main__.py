@@ -1,4 +1,10 @@
-"""``python -m benchmarks.graph pycg=FOLDER swarm=FOLDER stack=FOLDER``: one line per set, and with ``--misses`` what was wrong."""
+"""``python -m benchmarks.graph pycg=FOLDER swarm=FOLDER stack=FOLDER scip=FOLDER``: a line per set, with ``--misses`` what was wrong.
+
+- ``pycg``: ``micro-benchmark`` of https://github.com/vitsalis/PyCG; ``swarm``: a language's folder in ``benchmarks`` of
+  https://github.com/secure-software-engineering/SWARM-CG;
+- ``stack``: a language's ``test`` folder in https://github.com/github/stack-graphs;
+- ``scip``: a checkout with the ``index.scip`` that ``scip-python index`` or ``scip-typescript index --infer-tsconfig`` wrote into it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +18,9 @@ SETS = {"pycg": callgraphs.score, "swarm": callgraphs.score, "stack": positions.
 
 def main() -> None:
     """Score the sets that are named; they are got by hand and lie outside of the project."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.graph", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.graph", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sets", nargs="+", metavar="SET=FOLDER", help=f"SET is one of {', '.join(SETS)}")
     parser.add_argument("--misses", action="store_true", help="also print every edge that is missing or wrong")
     arguments = parser.parse_args()

@@ -116,8 +116,9 @@ def test_only_this_machine_reaches_the_service(services: dict[str, dict[str, Any
 
 def test_sources_are_read_only_and_the_only_root(services: dict[str, dict[str, Any]]) -> None:
     for name in ("migrate", "api", "worker"):
-        (volume,) = services[name]["volumes"]
-        assert volume.endswith(":/sources:ro")
+        sources, state = services[name]["volumes"]
+        assert sources.endswith(":/sources:ro")
+        assert state == "state:/var/lib/fourfold"
         assert services[name]["environment"]["FOURFOLD_ALLOWED_ROOTS"] == "/sources"
         assert services[name]["image"] == f"fourfold:{__version__}"
 

@@ -5,20 +5,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from subprocess import PIPE, STDOUT, Popen, run
+from subprocess import STDOUT, Popen, run
 from sys import executable
+from typing import Any
 
 import httpx2
 import pytest
 
 from tests.contract.markdown import ROOT
-from tests.contract.test_examples import address
 from tests.contract.valid_requests import REPOSITORY
 from tests.integration.conftest import SHOP, write_tree
 
@@ -31,27 +31,41 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def url(source: Path, module_database_url: str) -> Iterator[str]:
-    """A service that has indexed a small repository."""
+def url(source: Path, module_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service that has indexed a small repository. It logs to a file: a pipe that nobody reads would stop it."""
     environment = {"DATABASE_URL": module_database_url, "FOURFOLD_EMBEDDER": "none", "PATH": "/usr/bin:/bin", "FOURFOLD_LOG_FORMAT": "json"}
     environment |= {"FOURFOLD_ALLOWED_ROOTS": str(source.parent), "FOURFOLD_SEARCH__ADMISSION_MS": "5000"}
-    service = Popen(
-        [executable, "-P", "-m", "app", "serve", "--port", "0"], env=environment, cwd=ROOT, stdout=PIPE, stderr=STDOUT, text=True
-    )
+    log = tmp_path_factory.mktemp("log") / "service.log"
+    with log.open("wb") as output:
+        service = Popen([executable, "-P", "-m", "app", "serve", "--port", "0"], env=environment, cwd=ROOT, stdout=output, stderr=STDOUT)
     try:
-        base = address(service)
+        base = _address(service, log)
         with httpx2.Client(base_url=base, timeout=30) as client:
             client.put(f"/v1/repositories/{REPOSITORY}", json={"source": {"path": str(source)}}).raise_for_status()
             client.post(f"/v1/repositories/{REPOSITORY}/index").raise_for_status()
-            give_up = time.monotonic() + 60
-            while client.get(f"/v1/repositories/{REPOSITORY}").json()["generation"] == 0:
-                assert time.monotonic() < give_up
-                time.sleep(0.1)
+            _wait(lambda: client.get(f"/v1/repositories/{REPOSITORY}").json()["generation"])
         yield base
     finally:
         service.terminate()
-        with suppress(ValueError):
-            service.communicate(timeout=20)
+        service.wait(timeout=20)
+
+
+def _address(service: Popen[bytes], log: Path) -> str:
+    def told() -> str | None:
+        assert service.poll() is None, log.read_text()
+        events = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{") and line.endswith("}")]
+        return next((event["url"] for event in events if event["event"] == "serving"), None)
+
+    return str(_wait(told))
+
+
+def _wait(condition: Callable[[], Any]) -> Any:
+    """What the condition gives once that is something."""
+    give_up = time.monotonic() + 60
+    while not (found := condition()):
+        assert time.monotonic() < give_up
+        time.sleep(0.1)
+    return found
 
 
 @pytest.mark.timeout(max(300, 60 * CASES))

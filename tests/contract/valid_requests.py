@@ -6,7 +6,10 @@ invalid are sent as they are.
 
 from __future__ import annotations
 
+import io
 import os
+import tarfile
+import zipfile
 from typing import Any, Final
 
 import schemathesis
@@ -18,19 +21,39 @@ DIFF: Final = (
 )
 
 
+@schemathesis.serializer("application/gzip")
+def tar_gz(_context: Any, _value: Any) -> bytes:
+    """An archive; the bytes that a schema makes are none."""
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("a.py"))
+    return written.getvalue()
+
+
+@schemathesis.serializer("application/zip")
+def zipped(_context: Any, _value: Any) -> bytes:
+    """The same as a zip."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        archive.writestr("a.py", "")
+    return written.getvalue()
+
+
 @schemathesis.hook
 def before_call(_context: Any, case: Any, _arguments: Any) -> None:
+    if case.method == "DELETE" and (case.path_parameters or {}).get("name") == REPOSITORY:
+        case.path_parameters["name"] = "unwanted"  # the other calls need it
     if case.meta is None or case.meta.generation.mode is not schemathesis.GenerationMode.POSITIVE:
         return
     if case.method == "GET" and case.path == "/v1/search":
         case.query = case.query or {}
         _complete(case.query, "q")
-    elif case.query:
+    elif case.query and not case.path.endswith("/archive"):
         _complete(case.query, "q" if case.path == "/v1/why-not" else None)
     if case.query:
         _pair(case.query)
-    if "name" in (case.path_parameters or {}) and case.path.startswith("/v1/repositories"):
-        case.path_parameters["name"] = "unwanted" if case.method == "DELETE" else REPOSITORY
+    if "name" in (case.path_parameters or {}) and case.path.startswith("/v1/repositories") and case.method != "DELETE":
+        case.path_parameters["name"] = REPOSITORY
     if isinstance(case.body, dict):
         _complete_body(case)
 

@@ -66,6 +66,7 @@ class HttpRemotes:
     secret: str | None = None
     down: bool = False
     redirect_to: str | None = None
+    hangs: threading.Event | None = None
     seen: list[tuple[str, str | None]] = field(default_factory=list)
 
 
@@ -82,6 +83,9 @@ def http_remotes(folder: Path) -> Iterator[HttpRemotes]:
 
         def _serve(self, body: bytes) -> None:
             remotes.seen.append((self.path, self.headers.get("Authorization")))
+            if remotes.hangs is not None:
+                remotes.hangs.wait(60)
+                return
             if remotes.redirect_to:
                 self._answer(302, b"", {"Location": remotes.redirect_to + self.path})
                 return

@@ -366,7 +366,7 @@ async def test_exact_search_asks_the_text_alone(bench: Bench, tmp_path: Path) ->
 async def test_what_no_trigram_can_be_taken_from_needs_a_bounded_scope(bench: Bench, tmp_path: Path) -> None:
     files = {f"d/f{n}.py": f"print(q({n}))\n" for n in range(6)} | {"x/g.py": "def q():\n    pass\n", "x/h.py": "# == 🛒\n"}
     await bench.index(write_tree(tmp_path / "t", files), "t")
-    text = bench.service.search._retrievers[Modality.TEXT]
+    text = bench.service.search._search._retrievers[Modality.TEXT]
     assert "unindexed_scan" in {warning.code for warning in (await bench.search("==", literal=True)).warnings}
     text._unindexed_scan_chunks = 3  # type: ignore[attr-defined]
     for query in (Query("=="), Query("🛒"), Query("x*", regex=True), Query("[a-z] =", regex=True)):

@@ -188,13 +188,14 @@ async def test_expressions_are_decided_by_the_text_of_chunks(meaning_bench: Benc
 async def test_filters_alone_list_what_passes(meaning_bench: Bench) -> None:
     stored = await stored_chunks(meaning_bench)
     search = meaning_bench.service.search.search
-    for query, passes in {
+    lists: dict[str, Callable[[StoredChunk], bool]] = {
         "file:ferry/**": under("/ferry/**"),
         "lang:go": lambda chunk: chunk.language == "go",
         "lang:python kind:class": lambda chunk: chunk.language == "python" and any(kind == "class" for _, kind in chunk.symbols),
         "symbol:*Booking*": lambda chunk: any("Booking" in name for name, _ in chunk.symbols),
         "lang:go -package": lambda chunk: chunk.language == "go" and "package" not in chunk.text.lower(),
-    }.items():
+    }
+    for query, passes in lists.items():
         answer = await search(SearchRequest(query, limit=ALL, timeout_ms=PATIENCE_MS))
         expected = {path for (path, _), chunk in stored.items() if passes(chunk)}
         assert {result.path for result in answer.results} == expected, query

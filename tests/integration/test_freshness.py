@@ -163,6 +163,18 @@ async def test_every_hit_has_a_permalink_that_shows_it(client: httpx2.AsyncClien
         assert file.json()["path"] == result["path"]
 
 
+async def test_two_commits_of_a_remote_are_compared(client: httpx2.AsyncClient, bench: Bench, remote: Remote) -> None:
+    remote.commit(SHOP)
+    remote.commit({"shop/money.py": SHOP["shop/money.py"].replace("125", "124")}, branch="dev")
+    remote.commit({"n.py": "N = 1\n"})
+    await index(client, bench, {"source": {"url": remote.url, "refs": ["*"]}})
+    answer = await client.post("/v1/impact", json={"repository": "shop", "base": "main", "head": "dev"})
+    assert answer.status_code == 200, answer.text
+    assert [change["symbol"]["qualified"] for change in answer.json()["changed"]] == ["add_tax"]
+    unknown = await client.post("/v1/impact", json={"repository": "shop", "base": "main", "head": "nope"})
+    assert (unknown.status_code, unknown.json()["errors"][0]["field"]) == (422, "head")
+
+
 @pytest.mark.parametrize(
     ("url", "link"),
     [

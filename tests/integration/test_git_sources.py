@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -395,3 +397,25 @@ async def test_the_command_line_indexes_a_remote(clones: Bench, remote: Remote, 
         process = await asyncio.create_subprocess_exec(*command[:5], *wrong, env=environment, stderr=asyncio.subprocess.PIPE)
         assert (await process.communicate())[1]
         assert process.returncode != 0
+
+
+async def test_a_remote_that_hangs_holds_up_neither_other_repositories_nor_the_end(clones: Bench, tmp_path: Path, shop: Path) -> None:
+    Remote(tmp_path / "served").commit(SHOP)
+    with http_remotes(tmp_path / "served") as served:
+        served.hangs = threading.Event()
+        await put(clones, f"{served.url}/remote.git", poll_seconds=0.1)
+        stop = asyncio.Event()
+        working = asyncio.create_task(clones.worker.run(stop))
+        while not served.seen:  # noqa: ASYNC110 - a thread changes it
+            await asyncio.sleep(0.05)
+        await clones.service.repositories.put("other", RepositorySource(str(shop)))
+        job, _ = await clones.service.jobs.enqueue("other")
+        while (await clones.service.jobs.get(job.id)).state is not JobState.SUCCEEDED:  # noqa: ASYNC110 - another connection changes it
+            await asyncio.sleep(0.05)
+        assert not working.done()
+        assert served.seen == served.seen[:1], "it still waits"
+        stop.set()
+        began = perf_counter()
+        await asyncio.wait_for(working, 30)
+        assert perf_counter() - began < 5
+        served.hangs.set()

@@ -12,6 +12,7 @@ import pytest
 
 from app.domain.vectors import BITS
 from app.retrievers import nearest, text
+from app.retrievers.scope import FIRST_FREE
 from app.storage.engine import Connection, connection
 from tests.integration.conftest import Bench, write_tree
 
@@ -44,7 +45,7 @@ async def _most_rows(own: Connection, statement: str, *own_arguments: object) ->
     """The most rows that were read of chunks or of files, in all runs of any one step of the plan."""
     branches = await own.fetch("SELECT repository_id, branch_id, current_gen FROM branch")
     scope = [[row[column] for row in branches] for column in range(3)]
-    (row,) = await own.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *scope, *[None] * 5, *own_arguments)
+    (row,) = await own.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *scope, *[None] * (FIRST_FREE - 4), *own_arguments)
     scans = [node for node in _nodes(json.loads(row[0])[0]["Plan"]) if node.get("Relation Name") in ("chunk", "file")]
     return max(float(scan["Actual Rows"] * scan["Actual Loops"]) for scan in scans)
 

@@ -147,6 +147,7 @@ class TestArchives:
 
         await upload(client, tar_gz({"only.py": "ONLY = 1\n"}), "r2")
         assert await found(client, "def add_tax") == {"shop/money.py"}, "the old index answers until the new one is published"
+        assert (await client.get("/v1/repositories/shop")).json()["stale"]
         await work(bench)
         assert (await found(client, "def add_tax"), await found(client, "ONLY")) == (set(), {"only.py"})
 
@@ -262,6 +263,12 @@ class TestWebhooks:
         answer = await client.post("/v1/webhooks/gitea", content=PUSH, headers=signed(PUSH))
         assert answer.status_code == 401
         assert "FOURFOLD_WEBHOOK__GITEA_SECRET" in answer.json()["detail"]
+
+    @pytest.mark.parametrize("forge", ["github", "gitlab", "gitea"])
+    async def test_an_empty_secret_is_none(self, client: httpx2.AsyncClient, settings: Settings, forge: str) -> None:
+        settings.webhook = WebhookSettings(github_secret="", gitlab_secret="", gitea_secret="")
+        headers = signed(PUSH, "") | {"X-Gitlab-Token": "", "X-Gitlab-Event": "Push Hook", "X-Gitea-Event": "push"}
+        assert (await client.post(f"/v1/webhooks/{forge}", content=PUSH, headers=headers)).status_code == 401
 
     async def test_gitlab_sends_its_token(self, client: httpx2.AsyncClient) -> None:
         body = json.dumps({"object_kind": "push", "project": {"git_ssh_url": "git@forge.example:acme/shop.git"}}).encode()

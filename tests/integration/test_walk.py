@@ -27,8 +27,7 @@ ORDER = list(EdgeClass)
 
 
 def snapshot(generation: int = 1) -> Snapshot:
-    fields = dict.fromkeys(("files", "skipped", "chunks", "embeddings_pending"), 0)
-    return Snapshot(1, "r", 1, generation, "x", datetime(2025, 1, 1, tzinfo=UTC), stale=False, files_by_outcome={}, **fields)
+    return Snapshot(1, "r", 1, generation, "x", datetime(2025, 1, 1, tzinfo=UTC), False, 0, 0, 0, 0, {})
 
 
 async def insert(connection: Connection, edges: list[tuple[int, int, EdgeClass]], first: int = 1, end: int = FOREVER) -> None:

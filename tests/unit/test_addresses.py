@@ -68,8 +68,22 @@ def test_what_is_never_asked(text: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "localhost", "10.1.2.3", "192.168.0.1", "172.16.0.1", "169.254.169.254", "[::1]", "[fd00::1]", "[fe80::1]", "0.0.0.0"]
-    + ["[::ffff:10.0.0.1]", "100.64.0.1", "2130706433", "0x7f.1"],
+    [
+        "127.0.0.1",
+        "localhost",
+        "10.1.2.3",
+        "192.168.0.1",
+        "172.16.0.1",
+        "169.254.169.254",
+        "[::1]",
+        "[fd00::1]",
+        "[fe80::1]",
+        "0.0.0.0",
+        "[::ffff:10.0.0.1]",
+        "100.64.0.1",
+        "2130706433",
+        "0x7f.1",
+    ],
 )
 def test_hosts_inside_the_network_are_refused_unless_named(host: str) -> None:
     with pytest.raises(InvalidRequest, match="not public"):

@@ -98,6 +98,99 @@ interface Options { key: string; named: string }
 MADE = "export const make = () => 1;\nexport function other() {}\n"
 
 
+OTHERS = {
+    "m.go": """package m
+
+import "fmt"
+
+var top = 1
+
+func f(count int, names ...string) (err error) {
+	total := count
+//          ^ 7
+	for i, name := range names {
+//                      ^ 7
+		total += i
+//          ^ 10
+		fmt.Println(name, top)
+//              ^ 10
+//                    ^ 5
+	}
+	if value, ok := g(total); ok {
+		return value
+//          ^ 18
+	}
+	h := func(x int) int { return x + total }
+//                             ^ 22
+//                                     ^ 8
+	return h(err)
+//      ^ 22
+//        ^ 7
+}
+""",
+    "m.c": """int top = 1;
+
+int f(int count, char *name, int list[]) {
+    int total = count;
+//              ^ 3
+    for (int i = 0; i < total; i++) {
+//                  ^ 6
+//                      ^ 4
+        char *p = name;
+//                ^ 3
+        total += list[i] + *p + top;
+//               ^ 3
+//                          ^ 9
+//                              ^ 1
+    }
+    return total;
+//         ^ 4
+}
+""",
+    "m.rs": """fn f(count: i32, name: &str) -> i32 {
+    let total = count;
+//              ^ 1
+    let g = |x: i32| x + total;
+//                   ^ 4
+//                       ^ 2
+    for (i, c) in name.chars().enumerate() {
+//                ^ 1
+        println!("{}", i);
+        let d = c;
+//              ^ 7
+    }
+    match Some(total) {
+//             ^ 2
+        Some(v) => v,
+//                 ^ 15
+        None => g(total),
+//              ^ 4
+    }
+}
+""",
+    "M.java": """class M {
+    int size;
+    int f(int count, String... names) {
+        int total = count + size;
+//                  ^ 3
+//                          ^ 2
+        for (String name : names) { total += name.length(); }
+//                         ^ 3
+//                                           ^ 7
+        try { g(total); } catch (Exception e) { throw e; }
+//              ^ 4
+//                                                    ^ 10
+        Runnable r = () -> g(total);
+//                           ^ 4
+        return total;
+//             ^ 4
+    }
+    void g(int x) {}
+}
+""",
+}
+
+
 def opened(files: dict[str, str]) -> tuple[dict[str, SourceFile], DefinitionIndex]:
     parsed = {}
     for path, text in files.items():
@@ -128,6 +221,7 @@ def shown(path: str, at: NameAt | None) -> list[str]:
     [
         ("app.py", {"app.py": PYTHON, "lib/__init__.py": "", "lib/shapes.py": SHAPES}),
         ("run.ts", {"run.ts": SCRIPT, "made.ts": MADE}),
+        *((path, {path: text}) for path, text in OTHERS.items()),
     ],
 )
 def test_every_place_leads_to_its_lines(path: str, files: dict[str, str]) -> None:

@@ -31,7 +31,11 @@ router = APIRouter(tags=["symbols"])
 REPORTS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "What the change reaches, in the format asked for",
-        "content": {kind: {"schema": {"type": "string"}} for name, kind in MEDIA_TYPES.items() if name != "json"},
+        "content": {
+            kind: {"schema": {"type": "object" if kind.endswith("json") else "string"}}
+            for name, kind in MEDIA_TYPES.items()
+            if name != "json"
+        },
     }
 }
 

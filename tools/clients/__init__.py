@@ -1,0 +1,1 @@
+"""Clients made from the interface's document, and what is asked with them."""
