@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final
@@ -157,32 +157,25 @@ def query_terms(text: str, repository_names: Collection[str], stop_words: frozen
 
 
 class TermFinder:
-    """Tells where a text says one of some terms. It remembers the words it has seen: the chunks of one answer repeat a few."""
+    """Tells where a text says one of some terms."""
 
     def __init__(self, terms: frozenset[str]) -> None:
         self._terms = terms
-        self._known: dict[str, tuple[tuple[int, int], ...]] = {}
 
-    def tokens(self, text: str) -> list[str]:
+    def tokens(self, text: str) -> frozenset[str]:
         """The words of a text in which a term is said."""
-        return [token for token in set(_TOKEN.findall(text)) if self._spans_in(token)]
+        return frozenset(token for token in set(_TOKEN.findall(text)) if not self._terms.isdisjoint(_token_terms(token)))
 
-    def spans(self, line: str) -> list[tuple[int, int]]:
-        """Half-open spans in code points, in order, neighbours merged."""
+    def spans(self, line: str, tokens: Set[str]) -> list[tuple[int, int]]:
+        """Half-open spans in code points, in order, neighbours merged; ``tokens`` are those of the text that the line is of."""
         spans = [
-            (match.start() + start, match.start() + end) for match in _TOKEN.finditer(line) for start, end in self._spans_in(match.group())
+            (match.start() + start, match.start() + end)
+            for match in _TOKEN.finditer(line)
+            if match.group() in tokens
+            for term, start, end in _token_spans(match.group())
+            if term in self._terms
         ]
         return merge_spans(spans) if spans else spans
-
-    def _spans_in(self, token: str) -> tuple[tuple[int, int], ...]:
-        found = self._known.get(token)
-        if found is None:
-            found = self._known[token] = tuple((start, end) for term, start, end in _token_spans(token) if term in self._terms)
-        return found
-
-
-term_finder = lru_cache(maxsize=32)(TermFinder)
-"""The same finder for the same terms."""
 
 
 def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -213,6 +206,11 @@ def word_match(query_word: str, word: str) -> float:
 def abbreviations_of(word: str) -> frozenset[str]:
     """The stems that a stemmed word is an abbreviation of, or that abbreviate it."""
     return _abbreviations().get(word, frozenset())
+
+
+@lru_cache(maxsize=1 << 15)
+def _token_terms(token: str) -> frozenset[str]:
+    return frozenset(term for term, _, _ in _token_spans(token))
 
 
 @lru_cache(maxsize=1 << 15)

@@ -14,7 +14,7 @@ from app.domain.expression import ExpressionMatcher
 from app.domain.matching import Span, matcher
 from app.domain.query import Intent, RetrievalQuery
 from app.domain.ranking import ChunkText, Evidence, Highlight
-from app.domain.words import merge_spans, term_finder
+from app.domain.words import TermFinder, merge_spans
 
 LONGEST_SHOWN_LINE: Final = 400
 """Code points; of a longer line the snippet shows the part around its first match."""
@@ -49,11 +49,11 @@ def highlights(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[Evide
         by_name = _marked(chunk, _each_line(lines, lambda line: _name_spans(line, names)))
         if by_name:
             return by_name
-    finder = term_finder(frozenset(query.terms.terms))
+    finder = TermFinder(frozenset(query.terms.terms))
     said = finder.tokens("\n".join(line[:_LONGEST_READ_LINE] for line in lines))
 
     def find(line: str) -> Spans:
-        return [*(finder.spans(line) if any(token in line for token in said) else ()), *_name_spans(line, names)]
+        return [*(finder.spans(line, said) if any(token in line for token in said) else ()), *_name_spans(line, names)]
 
     return _marked(chunk, _each_line(lines, find))
 

@@ -122,9 +122,9 @@ def test_symbols_and_their_users(run: Run, project: Path) -> None:
     assert caller["symbol"]["qualified"] == "main"
     assert "src/main.py:5  calls" in run("references", "forecast", "--class", "exact").stdout
     assert "src/station.py:1" in run("callees", "main").stdout
-    place = next(n for n, line in enumerate((project / "src" / "main.py").read_text().splitlines(), 1) if "forecast(" in line)
-    column = (project / "src" / "main.py").read_text().splitlines()[place - 1].index("forecast") + 1
-    gone_to = run("definition", f"src/main.py:{place}:{column}", "--repo", project.name)
+    number = next(n for n, line in enumerate((project / "src" / "main.py").read_text().splitlines(), 1) if "forecast(" in line)
+    column = (project / "src" / "main.py").read_text().splitlines()[number - 1].index("forecast") + 1
+    gone_to = run("definition", f"src/main.py:{number}:{column}", "--repo", project.name)
     assert gone_to.stdout.startswith("src/station.py:6:5  function forecast\n1 definition of forecast"), gone_to.stderr
     assert "a place is written PATH:LINE:COLUMN" in run("definition", "src/main.py", "--repo", project.name).stderr
     unknown = run("callers", "nobody")

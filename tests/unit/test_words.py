@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.words import (
+    TermFinder,
     abbreviations_of,
     body_terms,
     file_name_words,
@@ -18,7 +19,6 @@ from app.domain.words import (
     query_terms,
     stem,
     symbol_words,
-    term_finder,
     word_match,
 )
 
@@ -171,13 +171,16 @@ def test_abbreviations_are_found_from_both_sides() -> None:
 def test_spans_mark_wholes_before_parts() -> None:
     line = "x = parseConfig(config_file, 502)  # 身份验证"
     terms = query_terms("parseConfig config 502 验证", [], STOP).terms
-    assert [line[start:end] for start, end in term_finder(frozenset(terms)).spans(line)] == ["parseConfig", "config", "502", "验证"]
+    finder = TermFinder(frozenset(terms))
+    assert [line[start:end] for start, end in finder.spans(line, finder.tokens(line))] == ["parseConfig", "config", "502", "验证"]
+    assert finder.tokens("nothing of it") == frozenset()
 
 
 @given(st.text(max_size=80))
 def test_every_line_that_has_a_term_has_a_span(line: str) -> None:
     terms = set(body_terms(line))
-    spans = term_finder(frozenset(terms)).spans(line)
+    finder = TermFinder(frozenset(terms))
+    spans = finder.spans(line, finder.tokens(line))
     assert all(0 <= start < end <= len(line) for start, end in spans)
     if terms and line.isascii():
         assert spans

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from app.http import render
 from app.http.openapi import problems
-from app.http.schemas.fields import StrictModel, Text
+from app.http.schemas.fields import StrictModel
 from app.http.schemas.repository import ArchiveAccepted, RepositoryName
 from app.http.service import CurrentService
 
@@ -25,7 +25,7 @@ _BODY: Final[dict[str, Any]] = {
 
 
 class ArchiveParameters(StrictModel):
-    revision: Annotated[Text, Field(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$", examples=["9f2c4e1a7b3d"])]
+    revision: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$", examples=["9f2c4e1a7b3d"])]
     """What answers call this state of the files, a commit's id for instance."""
     strip: Annotated[int, Field(ge=0, le=20)] = 0
     """Leading folders to take off every name: 1 for archives in which all lies in one folder."""

@@ -70,7 +70,7 @@ def _split(value: Any) -> Any:
         value = [value]
     if not isinstance(value, list):
         return value
-    return [part.strip() for item in value for part in str(item).split(",") if part.strip()]
+    return [part.strip() for item in value for part in str(item).split(",")]
 
 
 def _distinct(items: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ class SourceBody(StrictModel):
     """Files come by `PUT …/archive`."""
     refs: TextList = ()
     """Globs over branches and tags of a git remote, such as `main` or `release/*`; its HEAD when empty."""
-    credential: Annotated[Text, Field(pattern=r"^[A-Za-z0-9_]{1,64}$", examples=["forge"])] | None = None
+    credential: Annotated[str, Field(pattern=r"^[A-Za-z0-9_]{1,64}$", examples=["forge"])] | None = None
     """The name of a secret among the service's settings, for a git remote."""
     submodules: bool = False
     """Index the files of submodules too, at the commits that are pinned."""
