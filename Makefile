@@ -47,7 +47,7 @@ run: env ## start the service, index REPO (default: this checkout) and ask it th
 	@$(BIN)/fourfold serve --index "$(REPO)" $(ARGS)
 
 test: dev ## run every test; pytest's options in ARGS
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 lint: dev ## formatting, lint, types, import contracts, drift of the HTTP contract, Dockerfile
 	@$(BIN)/ruff format --check .

@@ -13,10 +13,11 @@ from app.domain.errors import QueryNotServable
 from app.domain.position import DefinitionSite, NameAt
 from app.domain.query import Snapshot
 from app.domain.symbols import IndexedFile
-from app.indexing.neighbourhood import Neighbourhood, edges_at
+from app.indexing.neighbourhood import Neighbourhood
 from app.indexing.positions import SourceFile, name_at
 from app.indexing.resolve import DefinitionIndex
 from app.languages.registry import LanguageSpec, language
+from app.storage.edge_reads import edges_at
 from app.storage.engine import Connection
 from app.storage.facts import FactReader
 from app.storage.pool import Pool
@@ -60,7 +61,7 @@ class DefinitionLookup:
                 return replace(found, definitions=await _with_columns(connection, snapshot, opened.live, found.definitions))
             references = enumerate(opened.file.facts.references)
             at = next((number for number, r in references if (r.line, r.column) == (found.line, found.column)), None)
-            sites = [] if at is None else await edges_at(connection, snapshot, opened.live[file.path], at)
+            sites = [] if at is None else await edges_at(connection, place_of(snapshot), opened.live[file.path], at)
             return replace(found, definitions=await _with_columns(connection, snapshot, opened.live, sites))
 
     async def _open(self, connection: Connection, spec: LanguageSpec, snapshot: Snapshot, file: IndexedFile) -> _Opened:

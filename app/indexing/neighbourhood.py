@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from app.domain.code import EdgeClass
 from app.domain.facts import FileFacts
 from app.domain.manifests import is_manifest
-from app.domain.position import DefinitionSite
 from app.domain.query import Snapshot
 from app.domain.symbol_id import file_symbol_id
+from app.storage.edge_reads import files_of_symbols, used_by_files
 from app.storage.engine import Connection
 from app.storage.facts import FactReader
 from app.storage.symbol_rows import place_of
@@ -22,31 +21,6 @@ MOST_MANIFESTS: Final = 200
 LEVELS: Final = 3
 
 _PASSED_ON: Final = ("imports", "inherits")
-
-USED: Final = """
-    SELECT e.target, count(*) AS uses FROM edge e
-    WHERE e.repository_id = $1 AND e.branch_id = $2 AND e.from_gen <= $3 AND e.to_gen > $3 AND e.file_id = ANY($4::int[])
-      AND ($5::text[] IS NULL OR e.kind = ANY($5))
-    GROUP BY e.target ORDER BY uses DESC, e.target
-"""
-
-HOLDING: Final = """
-    SELECT c.symbol_id, c.file_id FROM symbol c
-    JOIN file f ON f.repository_id = $1 AND f.file_id = c.file_id AND f.branch_id = $2 AND f.from_gen <= $3 AND f.to_gen > $3
-    WHERE c.repository_id = $1 AND c.symbol_id = ANY($4::bigint[])
-"""
-
-AT_SITE: Final = """
-    SELECT DISTINCT e.target, e.class FROM edge e
-    WHERE e.repository_id = $1 AND e.branch_id = $2 AND e.from_gen <= $3 AND e.to_gen > $3 AND e.file_id = $4 AND e.reference = $5
-    ORDER BY e.target
-"""
-
-DEFINED: Final = """
-    SELECT c.symbol_id, f.path, c.name_line, c.name, c.kind FROM symbol c
-    JOIN file f ON f.repository_id = $1 AND f.file_id = c.file_id AND f.branch_id = $2 AND f.from_gen <= $3 AND f.to_gen > $3
-    WHERE c.repository_id = $1 AND c.symbol_id = ANY($4::bigint[]) ORDER BY f.path, c.name_line
-"""
 
 
 class Neighbourhood:
@@ -74,8 +48,8 @@ class Neighbourhood:
 
     async def _used(self, file_ids: Sequence[int], kinds: Sequence[str] | None) -> list[int]:
         """The files that hold what these use, the most used first."""
-        targets = [row["target"] for row in await self._connection.fetch(USED, *self._at, list(file_ids), kinds)]
-        holders = {row["symbol_id"]: row["file_id"] for row in await self._connection.fetch(HOLDING, *self._at, targets)}
+        targets = await used_by_files(self._connection, self._at, file_ids, kinds)
+        holders = await files_of_symbols(self._connection, self._at, targets)
         files = (self._modules.get(target) or holders.get(target) for target in targets)
         return list(dict.fromkeys(file_id for file_id in files if file_id is not None))
 
@@ -89,11 +63,3 @@ class Neighbourhood:
         """The project files that say how imports are written, those near the root first."""
         paths = sorted((path for path in self._live if is_manifest(path.rpartition("/")[2])), key=lambda path: (path.count("/"), path))
         return [self._live[path] for path in paths[:MOST_MANIFESTS]]
-
-
-async def edges_at(connection: Connection, snapshot: Snapshot, file_id: int, reference: int) -> list[DefinitionSite]:
-    """The symbols that the index says a reference of a file leads to."""
-    at = place_of(snapshot)
-    classes = {row["target"]: EdgeClass(row["class"]) for row in await connection.fetch(AT_SITE, *at, file_id, reference)}
-    rows = await connection.fetch(DEFINED, *at, list(classes)) if classes else []
-    return [DefinitionSite(r["path"], r["name_line"], None, r["name"], r["kind"], classes[r["symbol_id"]], r["symbol_id"]) for r in rows]

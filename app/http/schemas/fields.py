@@ -70,7 +70,12 @@ def _split(value: Any) -> Any:
         value = [value]
     if not isinstance(value, list):
         return value
-    return [part.strip() for item in value for part in str(item).split(",")]
+    return [part for item in value for part in _parts(str(item))]
+
+
+def _parts(item: str) -> list[str]:
+    """What stands between commas; an item that is nothing else stays what it is."""
+    return [part for part in (part.strip(" ") for part in item.split(",")) if part] or [item]
 
 
 def _distinct(items: tuple[Any, ...]) -> tuple[Any, ...]:
