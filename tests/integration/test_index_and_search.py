@@ -62,7 +62,7 @@ async def test_words_of_any_script_and_short_patterns_are_found(bench: Bench, sh
         answer = await bench.search(literal, literal=True)
         assert answer.results, literal
     absent = await bench.search("no such text anywhere", literal=True)
-    assert absent.absence == {"proven": True, "files_searched": 7, "files_total": 7}
+    assert absent.absence == {"proven": True, "files_searched": 7, "files_total": 7, "unread": []}
 
 
 async def test_percent_underscore_and_backslash_are_literal(bench: Bench, tmp_path: Path) -> None:

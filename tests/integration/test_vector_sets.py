@@ -28,6 +28,7 @@ from app.indexing.embed_sets import VectorSets
 from app.indexing.parse import ParsePool
 from app.ports import EmbeddingFailed
 from app.retrievers import nearest
+from app.retrievers.scope import FIRST_FREE
 from app.storage import vector_index, vector_sets
 from app.storage.engine import Connection
 from app.worker import Worker
@@ -491,7 +492,9 @@ async def _plan(connection: Connection, serving: VectorSet) -> str:
     bits = asyncpg.BitString.frombytes(bytes(128))
     async with connection.transaction():
         await connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_custom_plan")
-        rows = await connection.fetch(f"EXPLAIN {nearest.APPROXIMATE}", *scope, *[None] * 5, serving.id, bits, 400, 200, serving.indexed_to)
+        rows = await connection.fetch(
+            f"EXPLAIN {nearest.APPROXIMATE}", *scope, *[None] * (FIRST_FREE - 4), serving.id, bits, 400, 200, serving.indexed_to
+        )
     return "\n".join(row[0] for row in rows)
 
 
