@@ -24,7 +24,7 @@ from app.domain.words import bare, folded
 from app.retrievers.lexicon import Lexicon, NameMatch, name_matches
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
 from app.storage.engine import Connection
-from app.storage.live_files import LiveFile, LiveFilesCache
+from app.storage.live_files import LiveFile, LiveFilesCache, file_of
 
 # Where filters may drop files the database looks which pass; otherwise memory knows which are shown. Read per repository, since an index
 # of words takes one key only. OFFSET 0: the planner expects few files and would read the symbols of them all.
@@ -213,7 +213,7 @@ class NameSearch:
                 live=LIVE + (SYMBOL_FILTER if found is not _FILE_NAMES else ""),
                 limit=limit,
             )
-            return [(row, _file_of(row)) for row in await connection.fetch(statement, *scope_arguments(query), *arguments)]
+            return [(row, file_of(row)) for row in await connection.fetch(statement, *scope_arguments(query), *arguments)]
         live = await self._live.of(query.scope)
         inner = found.format(*range(2, 2 + len(arguments)))
         statement = _FIND.format(scope="", file="", repositories=_ANY, found=inner, live="", limit=limit)
@@ -229,10 +229,6 @@ class NameSearch:
 
 def _identifiers(query: RetrievalQuery) -> list[str]:
     return sorted({folded(last) for _, last in query.terms.identifiers})
-
-
-def _file_of(row: asyncpg.Record) -> LiveFile:
-    return LiveFile(FileKey(row["repository_id"], row["path"]), row["file_id"], row["language"], PathClass(row["path_class"]))
 
 
 def definition_order(definition: FoundDefinition) -> tuple[object, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from app.domain.code import PathClass
 from app.domain.globs import split_excluded, split_globs
 from app.domain.query import Filters, RetrievalQuery
 
@@ -91,8 +90,3 @@ def is_filtered(query: RetrievalQuery) -> bool:
     """Whether the filters could drop a candidate, so that ranking must come after them."""
     filters = query.filters
     return bool(filters.languages or filters.paths or filters.kinds or filters.symbols or filters.without)
-
-
-def path_class(value: str) -> PathClass:
-    """The stored path class."""
-    return PathClass(value)

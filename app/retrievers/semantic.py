@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.config import EmbeddingSettings
-from app.domain.code import PathClass
 from app.domain.errors import EmbedderUnavailable, TextWithheld
 from app.domain.query import Intent, Modality, RetrievalQuery
-from app.domain.ranking import ChunkHit, Evidence, FileKey, RankedList
+from app.domain.ranking import ChunkHit, Evidence, RankedList
 from app.domain.vectors import BITS, VectorSet, asymmetric_scores, stacked, unit_signs
 from app.domain.words import folded
 from app.embeddings.choice import Choice
@@ -27,7 +26,7 @@ from app.retrievers.nearest import nearest
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, is_filtered, scope_arguments
 from app.retrievers.vector_memory import VectorMemory, Vectors, nearest_in
 from app.storage.engine import Connection
-from app.storage.live_files import LiveFile, LiveFiles, LiveFilesCache
+from app.storage.live_files import LiveFile, LiveFiles, LiveFilesCache, file_of
 from app.storage.pool import Pool
 
 CHUNKS_KEPT: Final = 200
@@ -177,11 +176,8 @@ async def _in_database(
     connection: Connection, query: RetrievalQuery, vectors: VectorSet, vector: NDArray[np.float32], kept: int, exact_chunks: int
 ) -> Found:
     rows = await nearest(connection, query, vectors, np.packbits(vector > 0).tobytes(), kept, exact_chunks)
-    files = [
-        LiveFile(FileKey(row["repository_id"], row["path"]), row["file_id"], row["language"], PathClass(row["path_class"])) for row in rows
-    ]
     packed = stacked([row["bits"].bytes for row in rows]) if rows else np.empty((0, BITS // 8), np.uint8)
-    return _found_chunks(files, [row["chunk_id"] for row in rows], packed, vector), len(rows)
+    return _found_chunks([file_of(row) for row in rows], [row["chunk_id"] for row in rows], packed, vector), len(rows)
 
 
 async def _bits_in_memory(

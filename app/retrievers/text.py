@@ -13,7 +13,6 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.code import PathClass
 from app.domain.query import Modality, RetrievalQuery
 from app.domain.ranking import ChunkHit, Evidence, FileKey, RankedList
 from app.retrievers.files import FoundChunk, coherent_sum, file_hit, group_by_file, ranked
@@ -23,7 +22,7 @@ from app.retrievers.scope import CHUNK_OF, FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTE
 from app.retrievers.spelling import similar_words
 from app.retrievers.word_index import ScoredChunks, score_chunks
 from app.storage.engine import Connection
-from app.storage.live_files import LiveFile, LiveFiles, LiveFilesCache
+from app.storage.live_files import LiveFile, LiveFiles, LiveFilesCache, file_of
 from app.storage.pool import Pool
 
 CHUNKS_KEPT: Final = 200
@@ -115,14 +114,7 @@ class TextRetriever:
     async def _passing(self, connection: Connection, query: RetrievalQuery, scored: ScoredChunks) -> list[FoundChunk]:
         columns = (scored.repositories.tolist(), scored.chunks.tolist(), scored.scores.tolist())
         rows = await connection.fetch(PASSING, *scope_arguments(query), *columns, CHUNKS_KEPT)
-        return [
-            _found_chunk(
-                LiveFile(FileKey(row["repository_id"], row["path"]), row["file_id"], row["language"], PathClass(row["path_class"])),
-                row["chunk_id"],
-                row["score"],
-            )
-            for row in rows
-        ]
+        return [_found_chunk(file_of(row), row["chunk_id"], row["score"]) for row in rows]
 
 
 def _shown(scored: ScoredChunks, live: Mapping[int, LiveFiles]) -> list[FoundChunk]:

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
-from zlib import crc32
 
 import asyncpg
 import numpy as np
@@ -17,14 +16,14 @@ from numpy.typing import NDArray
 
 from app.domain.bm25 import WEIGHTS, inverse_frequency
 from app.storage.engine import Connection
-from app.storage.posting_rows import Entries, entries_by_term, files_by_term
+from app.storage.posting_rows import HASH_BITS, Entries, entries_by_term, files_by_term, term_hash
 
 # A segment without any of the words counts too: for the number of chunks in all.
-BUCKETS: Final = """
-    SELECT w.repository_id, w.segment_id, w.first_chunk, w.chunk_span, w.chunks, w.files, {columns}
+BUCKETS: Final = f"""
+    SELECT w.repository_id, w.segment_id, w.first_chunk, w.chunk_span, w.chunks, w.files, {{columns}}
     FROM (
         SELECT DISTINCT s.repository_id, s.segment_id, s.first_chunk, s.chunk_span, s.chunks, s.files,
-               (h.hash >> (32 - s.bits))::int AS bucket
+               (h.hash >> ({HASH_BITS} - s.bits))::int AS bucket
         FROM segment s LEFT JOIN unnest($2::bigint[]) AS h(hash) ON true
         WHERE s.repository_id = ANY($1::int[])
     ) w
@@ -121,4 +120,4 @@ def _add_counts(files: dict[str, int], row: asyncpg.Record) -> None:
 
 
 def _hashes(terms: Iterable[str]) -> list[int]:
-    return [crc32(term.encode()) for term in terms]
+    return [term_hash(term) for term in terms]

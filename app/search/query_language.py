@@ -45,10 +45,9 @@ def understand(query: str, filters: Filters) -> Understood:
     """Reads a query; ``filters`` are those that the request gives beside it, and both hold. Never raises."""
     if len(query.splitlines()) > 1:
         return Understood(query, filters)
-    tokens = [_checked(token) for token in tokenize(query)]
-    ignored = tuple(
-        query[token.start : token.end] for token, before in zip(tokens, tokenize(query), strict=True) if token.kind is not before.kind
-    )
+    read = list(tokenize(query))
+    tokens = [_checked(token) for token in read]
+    ignored = tuple(query[token.start : token.end] for token, before in zip(tokens, read, strict=True) if token.kind is not before.kind)
     applied = [token for token in tokens if token.kind is TokenKind.FILTER and token.key != "regex"]
     for token in applied:
         filters = _with(filters, token)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+import asyncpg
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +23,7 @@ MOST_FILES: Final = 400_000
 """Of all generations in memory; the one that was asked for longest ago goes first. The last is kept whatever its size."""
 
 FILES: Final = """
-    SELECT f.file_id, f.path, f.language, f.path_class, v.first_chunk, v.chunks
+    SELECT f.repository_id, f.file_id, f.path, f.language, f.path_class, v.first_chunk, v.chunks
     FROM file f JOIN file_version v ON v.repository_id = f.repository_id AND v.file_id = f.file_id
     WHERE f.repository_id = $1 AND f.branch_id = $2 AND f.from_gen <= $3 AND f.to_gen > $3
     ORDER BY v.first_chunk, v.chunks
@@ -41,6 +42,11 @@ class LiveFile:
     file_id: int
     language: str | None
     path_class: PathClass
+
+
+def file_of(row: asyncpg.Record) -> LiveFile:
+    """The file that a row tells of in the columns ``repository_id``, ``file_id``, ``path``, ``language`` and ``path_class``."""
+    return LiveFile(FileKey(row["repository_id"], row["path"]), row["file_id"], row["language"], PathClass(row["path_class"]))
 
 
 class LiveFiles:
@@ -100,9 +106,6 @@ class LiveFilesCache:
     async def _read(self, key: Key) -> LiveFiles:
         async with self._pool.connection() as connection:
             rows = await connection.fetch(FILES, *key)
-        files = {
-            row["file_id"]: LiveFile(FileKey(key[0], row["path"]), row["file_id"], row["language"], PathClass(row["path_class"]))
-            for row in rows
-        }
+        files = {row["file_id"]: file_of(row) for row in rows}
         spans = np.array([(row["file_id"], row["first_chunk"], row["chunks"]) for row in rows], np.int64).reshape(-1, 3)
         return LiveFiles(files, spans)

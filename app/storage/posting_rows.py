@@ -23,7 +23,7 @@ from app.domain.analysis import Postings
 BUCKET_TERMS: Final = 64
 """Terms in a bucket on average: about two kilobytes."""
 
-_HASH_BITS: Final = 32
+HASH_BITS: Final = 32
 _MOST_BITS: Final = 24
 
 PostingRow = tuple[int, int, int, str, bytes, bytes]
@@ -38,9 +38,14 @@ def bucket_bits(terms: int) -> int:
     return min(_MOST_BITS, max(0, terms // BUCKET_TERMS).bit_length())
 
 
+def term_hash(term: str) -> int:
+    """32 bits, the first of which tell the bucket."""
+    return crc32(term.encode())
+
+
 def bucket_of(term: str, bits: int) -> int:
     """The bucket of a term."""
-    return crc32(term.encode()) >> (_HASH_BITS - bits)
+    return term_hash(term) >> (HASH_BITS - bits)
 
 
 def posting_rows(repository_id: int, segment_id: int, first_chunk: int, bits: int, postings: Postings) -> Iterator[PostingRow]:

@@ -76,12 +76,12 @@ def _first(written: str) -> str:
 
 def _rules(module: Module) -> Iterator[_Rule]:
     for imported in module.imports:
-        target = _normal(f"{module.directory}/{imported.module}")
+        target = normal(f"{module.directory}/{imported.module}")
         if imported.name and target is not None:
             yield _Rule(imported.name, target)
 
 
-def _normal(path: str) -> str | None:
+def normal(path: str) -> str | None:
     """A path without ``.`` and ``..``; None when it leads out of the repository."""
     parts: list[str] = []
     for part in path.split("/"):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from app.indexing.resolution.families import BASH, GO, JAVASCRIPT, LUA, PHP, PYTHON, RUBY, RUST, ZIG, C, Family
 from app.indexing.resolution.index import DefinitionIndex, Module
-from app.indexing.resolution.manifests import Manifests
+from app.indexing.resolution.manifests import Manifests, normal
 
 _SCRIPT_ENDINGS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _VARIABLE_FOLDER = re.compile(r"^.*\$(?:\{[^}]*\}|\w+|\([^)]*\))/|^\./")
@@ -56,7 +56,7 @@ class ModuleLocator:
 
     def _script(self, importer: Module, name: str) -> Sequence[Module]:
         if name.startswith("."):
-            path = _joined(importer.directory, name)
+            path = normal(f"{importer.directory}/{name}")
             return self._existing(*_script_paths(path)) if path is not None else ()
         found = (self._existing(*_script_paths(path)) for path in self._manifests.script_paths(importer.directory, name))
         return next((modules for modules in found if modules), ())
@@ -68,7 +68,7 @@ class ModuleLocator:
         return matches if len(matches) == 1 else ()
 
     def _beside(self, directory: str, name: str) -> Sequence[Module]:
-        path = _joined(directory, name)
+        path = normal(f"{directory}/{name}")
         return self._existing(path) if path is not None else ()
 
     def _python(self, importer: Module, name: str) -> Iterable[Module]:
@@ -202,19 +202,6 @@ class ModuleLocator:
 
     def _existing(self, *paths: str) -> Sequence[Module]:
         return [self._index.modules[path] for path in paths if path in self._index.modules][:1]
-
-
-def _joined(directory: str, name: str) -> str | None:
-    """A relative path resolved against a directory; None when it leaves the repository."""
-    parts = directory.split("/") if directory else []
-    for part in name.split("/"):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
 
 
 def _script_paths(path: str) -> Iterable[str]:
