@@ -28,7 +28,7 @@ def extract(spec: LanguageSpec, source: str) -> Extraction:
     if spec.grammar is None:
         return Extraction()
     text = SourceText(source)
-    return extract_from(spec, text, spec.parser.parse(parser_view(text.data, spec.blanked)).root_node)
+    return extract_from(spec, text, spec.parser.parse(parser_view(text.data, spec)).root_node)
 
 
 def extract_from(spec: LanguageSpec, text: SourceText, root: Node) -> Extraction:

@@ -40,7 +40,7 @@ class SourceFile:
         self.spec: Final = spec
         self.path: Final = path
         self.text: Final = SourceText(source)
-        self.root: Final = spec.parser.parse(parser_view(self.text.data, spec.blanked)).root_node
+        self.root: Final = spec.parser.parse(parser_view(self.text.data, spec)).root_node
         found = extract_from(spec, self.text, self.root)
         self.symbols: Final = found.symbols
         self.facts: Final = FileFacts(

@@ -63,6 +63,7 @@ class ExtractionRules:
     ``exported`` is the visibility of a definition that nothing else decides; the other ``…_words`` and ``…_prefixes`` decide it
     from the header or the name. With ``exported_without_statement`` a file that has no export statement exports everything.
     ``blanked`` are patterns whose first group the parser does not see: macros where the grammar knows no names.
+    ``ascii_only`` shows it letters for all else: a scanner that looks code points up in C's table of character classes reads beyond its end.
     ``name_trim`` are characters around a name that are no part of it: the colon of ``:symbol``, the quotes of ``@"name"``.
     """
 
@@ -87,6 +88,7 @@ class ExtractionRules:
     ignored_calls: tuple[str, ...] = ()
     name_trim: str = ""
     blanked: tuple[str, ...] = ()
+    ascii_only: bool = False
     blocks: tuple[str, ...] = ("block", "module")
     scope_separator: str = "."
     scope_ignored: tuple[str, ...] = ()

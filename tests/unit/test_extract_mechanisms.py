@@ -22,8 +22,16 @@ def symbols(name: str, source: str) -> dict[str, Symbol]:
 
 def test_blanked_text_keeps_every_offset() -> None:
     spec = LanguageSpec("some", rules=ExtractionRules(blanked=(r"a([a-z\r\n]+)z", r"\n(\#[^\n]*)")))
-    assert parser_view(b"#if x\nabc\r\ndz az\n", spec.blanked) == b"     \na  \r\n z az\n"
-    assert parser_view(b"abcz", ()) == b"abcz"
+    assert parser_view(b"#if x\nabc\r\ndz az\n", spec) == b"     \na  \r\n z az\n"
+    assert parser_view(b"abcz", LanguageSpec("some")) == b"abcz"
+
+
+def test_a_parser_of_ascii_sees_letters_for_all_else_and_names_stay_what_they_are() -> None:
+    spec = LanguageSpec("some", rules=ExtractionRules(ascii_only=True))
+    assert parser_view("{é\U000e1216}".encode(), spec) == b"{xxxxxx}"
+    assert parser_view(b"{}", spec) == b"{}"
+    found = symbols("bash", "größe() { echo 😀; }\n  後() { größe; }\n")
+    assert {name: (symbol.name_line, symbol.name_column) for name, symbol in found.items()} == {"größe": (1, 0), "後": (2, 2)}
 
 
 @pytest.mark.parametrize("pattern", ["(", "no group"])

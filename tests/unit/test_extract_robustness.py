@@ -121,6 +121,15 @@ def test_a_lone_surrogate_moves_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", PARSED)
+def test_characters_beyond_every_table_crash_no_scanner(name: str) -> None:
+    """C's ``isdigit`` and its like read a table at the code point: far ones lie outside of it, and of the process at some addresses."""
+    for before in ("", *"{}()[]<>$#&|*!?:=-+'\"`\\\n ", *BROKEN[name], "$((", "[[ a =~ ", "<<"):
+        for far in ("\U0001f600", "\U000e1216", "\U0010ffff"):
+            text = f"{before}{far}\n"
+            check_consistency(extract(language(name), text), text)
+
+
+@pytest.mark.parametrize("name", PARSED)
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)
 def test_any_text_gives_a_consistent_extraction(name: str, data: st.DataObject) -> None:
