@@ -63,7 +63,7 @@ class ExtractionRules:
     ``exported`` is the visibility of a definition that nothing else decides; the other ``…_words`` and ``…_prefixes`` decide it
     from the header or the name. With ``exported_without_statement`` a file that has no export statement exports everything.
     ``blanked`` are patterns whose first group the parser does not see: macros where the grammar knows no names.
-    ``ascii_only`` shows it letters for all else: a scanner that looks code points up in C's table of character classes reads beyond its end.
+    ``ascii_only`` shows it letters for all else: its scanner reads beyond the end of C's table of characters.
     ``name_trim`` are characters around a name that are no part of it: the colon of ``:symbol``, the quotes of ``@"name"``.
     """
 
