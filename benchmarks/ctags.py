@@ -164,7 +164,7 @@ def compare(spec: LanguageSpec, path: str, text: str, tags: list[Tag], compariso
             continue
         reason = _misread(spec.name, tag, lines)
         if reason is None:
-            root = root or spec.parser.parse(parser_view(text.encode("utf-8", errors="replace"), spec.blanked)).root_node
+            root = root or spec.parser.parse(parser_view(text.encode("utf-8", errors="replace"), spec)).root_node
             reason = _reason(tag, named, kinds, lines, root)
         (comparison.reasons if reason in REASONS.values() else comparison.misread)[reason] += 1
         if len(comparison.examples[reason]) < EXAMPLES:
