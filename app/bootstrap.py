@@ -12,6 +12,7 @@ import structlog
 
 from app.config import Settings
 from app.domain.errors import FourfoldError
+from app.domain.language_names import LanguageNames
 from app.domain.query import Modality
 from app.embeddings.cached import QueryVectorCache
 from app.embeddings.choice import Choice
@@ -23,6 +24,7 @@ from app.indexing.kept_sources import KeptRepositories
 from app.indexing.requests import IndexRequests
 from app.indexing.revision_diff import GitDiffs
 from app.indexing.uploads import ArchiveUploads
+from app.languages.registry import registry
 from app.ports import EmbeddingFailed, Readiness, Retriever
 from app.retrievers.graph import GraphRetriever
 from app.retrievers.lexicon import Lexicon
@@ -250,6 +252,7 @@ def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
     }
     if opened.embedders.target is not None:
         retrievers[Modality.SEMANTIC] = SemanticRetriever(opened.pool, opened.embedders.for_set, live, opened.settings.embedding)
+    languages = registry().names
     snapshots, files, scopes = Snapshots(opened.pool), Files(opened.pool), Scopes(opened.pool)
     search = SearchService(
         classifier=load_classifier(),
@@ -259,15 +262,16 @@ def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
         retrievers=retrievers,
         settings=opened.settings.search,
         profiles=profiles,
+        languages=languages,
     )
     requests = opened.requests
     scoped = ScopedSearch(search, scopes)
-    symbols, impact, positions = _symbol_services(opened)
+    symbols, impact, positions = _symbol_services(opened, languages)
     return Service(
         settings=opened.settings,
         search=scoped,
         source=SourceService(snapshots, files, Symbols(opened.pool, SymbolRows())),
-        why_not=WhyNotService(scoped, snapshots, files, tuple(retrievers)),
+        why_not=WhyNotService(scoped, snapshots, files, tuple(retrievers), languages),
         scopes=scopes,
         repositories=opened.repositories,
         remotes=opened.mirrors,
@@ -283,10 +287,10 @@ def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
     )
 
 
-def _symbol_services(opened: Backend) -> tuple[SymbolService, ImpactService, PositionService]:
+def _symbol_services(opened: Backend, languages: LanguageNames) -> tuple[SymbolService, ImpactService, PositionService]:
     rows = SymbolRows()
     snapshots, store, graph = Snapshots(opened.pool), Symbols(opened.pool, rows), EdgeGraph(opened.pool, rows)
-    symbols = SymbolService(snapshots, store, graph)
+    symbols = SymbolService(snapshots, store, graph, languages)
     impact = ImpactService(snapshots, store, graph, symbols, GitDiffs(opened.repositories, opened.mirrors))
     return symbols, impact, PositionService(snapshots, store, DefinitionLookup(opened.pool))
 

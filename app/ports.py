@@ -166,7 +166,10 @@ class History(Protocol):
     """Knows how revisions follow each other."""
 
     async def contains(self, repository: str, revision: str, wanted: str) -> bool:
-        """Whether ``wanted`` is ``revision`` or known to lie before it; a commit's id may be cut short."""
+        """Whether ``wanted`` is ``revision`` or known to lie before it; a commit's id may be cut short.
+
+        Raises InvalidRequest for what can be no revision of the repository, now or later.
+        """
         ...
 
 

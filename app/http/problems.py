@@ -85,10 +85,17 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ClientGone, _client_gone)
 
 
-def problem_of(error: FourfoldError, request_id: str) -> Problem:
-    """The problem for a domain error, as a part of an answer."""
-    problem: Problem = Problem.model_validate_json(bytes(from_error(error, request_id).body))
+def problem_of(response: ProblemResponse) -> Problem:
+    """A problem as a part of an answer."""
+    problem: Problem = Problem.model_validate_json(bytes(response.body))
     return problem
+
+
+def invalid(items: Sequence[Mapping[str, Any]], request_id: str) -> ProblemResponse:
+    """The problem for fields that are not valid, from pydantic's description of each; ``loc`` begins with where it came from."""
+    errors = [FieldError(field=_field(item["loc"]), message=_message(item)) for item in items]
+    detail = "; ".join(f"{entry.field}: {entry.message}" for entry in errors[:3])
+    return ProblemResponse(422, InvalidRequest.code, detail, request_id=request_id, errors=errors)
 
 
 def from_error(error: FourfoldError, request_id: str) -> ProblemResponse:
@@ -118,9 +125,7 @@ def _validation(request: Request, error: Exception) -> Response:
     items = error.errors()
     if any(item["type"] == "json_invalid" for item in items):
         return ProblemResponse(400, "malformed", f"The body is not JSON: {_reason(items[0])}", request_id=_request_id(request))
-    errors = [FieldError(field=_field(item["loc"]), message=_message(item)) for item in items]
-    detail = "; ".join(f"{entry.field}: {entry.message}" for entry in errors[:3])
-    return ProblemResponse(422, InvalidRequest.code, detail, request_id=_request_id(request), errors=errors)
+    return invalid(items, _request_id(request))
 
 
 def _http(request: Request, error: Exception) -> Response:

@@ -35,7 +35,7 @@ Entry = TypeVar("Entry", symbols.UseShape, symbols.RelativeShape)
 def page(found: SymbolPage) -> symbols.SymbolListShape:
     return symbols.SymbolListShape(
         symbols=[_definition(symbol) for symbol in found.symbols],
-        total=found.total,
+        total=shapes.CountShape(results=found.total, relation="exact"),
         fuzzy=found.fuzzy,
         next_cursor=found.next_cursor,
         **_fresh(found.scope.snapshots, found.warnings, found.took_ms),
@@ -193,7 +193,7 @@ def _uses_fields(found: UsesPage[Any]) -> dict[str, Any]:
 
 def _counts(part: ListPart[Any]) -> symbols.CountsShape:
     counts = {edge_class.value: part.counts[edge_class] for edge_class in EdgeClass}
-    return symbols.CountsShape(**counts, relation="exact" if part.complete else "lower_bound")
+    return symbols.CountsShape(**counts, results=part.total, relation="exact" if part.complete else "lower_bound")
 
 
 def _affected(entry: Affected) -> impacts.AffectedShape:

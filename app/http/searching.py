@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from app.domain.errors import InvalidRequest, NotIndexed, RepositoryNotFound, ScopeNotFound
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from app.domain.errors import FourfoldError, InvalidRequest, NotIndexed, RepositoryNotFound, ScopeNotFound
 from app.domain.query import SearchRequest
 from app.domain.ranking import SearchAnswer
 from app.http.call import Call
@@ -10,10 +13,21 @@ from app.observability import metrics
 from app.search.progress import SILENT, Progress
 
 
-def checked(asked: SearchRequest, call: Call, field: str) -> SearchRequest:
-    """A request that asks for something, in time; ``field`` is where the question stands. Raises InvalidRequest."""
+@contextmanager
+def by_parameters() -> Iterator[None]:
+    """What goes wrong inside is told with the names that a search has as a query string: ``q``, and filters without ``filters.``."""
+    try:
+        yield
+    except FourfoldError as error:
+        if error.field is not None:
+            error.field = "q" if error.field == "query" else error.field.removeprefix("filters.")
+        raise
+
+
+def checked(asked: SearchRequest, call: Call) -> SearchRequest:
+    """A request that asks for something, in time. Raises InvalidRequest."""
     if not asked.query and not asked.like:
-        raise InvalidRequest("the query is missing or empty", field=field)
+        raise InvalidRequest("the query is missing or empty", field="query")
     most = call.settings.search.max_deadline_ms
     if asked.timeout_ms is not None and asked.timeout_ms > most:
         raise InvalidRequest(f"at most {most} milliseconds are allowed", field="timeout_ms")

@@ -56,19 +56,22 @@ def moves_refs(forge: Forge, headers: Mapping[str, str]) -> bool:
 
 
 def addresses(body: bytes) -> frozenset[tuple[str, str]]:
-    """Host and path of the repository that a delivery speaks of, by all its addresses. Raises InvalidRequest."""
+    """Host and path of the repository that a delivery speaks of, by all its addresses.
+
+    Raises InvalidRequest for what is no JSON, and for a delivery that describes no repository: its sender should hear of it.
+    """
     try:
         payload: Any = json.loads(body)
     except ValueError:
         raise InvalidRequest("the delivery is not JSON; choose the content type application/json at the forge", field="body") from None
+    parts = [payload.get(name) for name in ("repository", "project")] if isinstance(payload, dict) else []
+    texts = [text for part in parts if isinstance(part, dict) for name in _ADDRESSES if isinstance(text := part.get(name), str)]
+    if not texts:
+        raise InvalidRequest("the delivery describes no repository with an address", field="body")
     found: set[tuple[str, str]] = set()
-    for part in ("repository", "project"):
-        described: Any = payload.get(part) if isinstance(payload, dict) else None
-        texts = [described.get(name) for name in _ADDRESSES] if isinstance(described, dict) else []
-        for text in texts:
-            if isinstance(text, str):
-                with suppress(FourfoldError):  # an address of another kind, such as git://
-                    found.add(_place(parse_address(text)))
+    for text in texts:
+        with suppress(FourfoldError):  # an address of another kind, such as git://
+            found.add(_place(parse_address(text)))
     return frozenset(found)
 
 

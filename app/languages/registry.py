@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
@@ -21,6 +21,7 @@ from tree_sitter_language_pack import get_language
 
 from app.domain.code import BindingKind, ReferenceKind, SymbolKind
 from app.domain.errors import ConfigurationError
+from app.domain.language_names import LanguageNames
 
 FOLDER: Final = Path(__file__).parent
 QUERY_FILES: Final = ("tags.scm", "imports.scm")
@@ -113,6 +114,7 @@ class LanguageSpec:
     extensions: tuple[str, ...] = ()
     filenames: tuple[str, ...] = ()
     interpreters: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     contested: Mapping[str, str] | None = None
     rules: ExtractionRules = ExtractionRules()
     query_source: str = ""
@@ -163,6 +165,7 @@ class Registry:
 
     def __init__(self, languages: tuple[LanguageSpec, ...]) -> None:
         self.languages: Final = {spec.name: spec for spec in languages}
+        self.names: Final = language_names(languages)
         self._by_extension = _index(languages, "extensions")
         self._by_filename = _index(languages, "filenames")
         self._by_interpreter = _index(languages, "interpreters")
@@ -186,6 +189,20 @@ class Registry:
         if (shebang := _INTERPRETER.match(head)) and (spec := self._by_interpreter.get(shebang.group(1).lower())):
             return spec
         return self._by_filename.get(parts[0])  # Dockerfile.dev, README.unknown
+
+
+def language_names(languages: Iterable[LanguageSpec]) -> LanguageNames:
+    """What each may be called, the surest first: its name, its ``aliases``, its interpreters, its extensions. Raises ConfigurationError."""
+    every = {spec.name: spec for spec in languages}
+    names = {name: name for name in every}
+    for alias, spec in _index(tuple(every.values()), "aliases").items():
+        if alias in every:
+            raise ConfigurationError(f"language {spec.name}: its alias {alias} is the name of another")
+        names[alias] = spec.name
+    for spec in every.values():
+        for text in (*spec.interpreters, *(extension.removeprefix(".") for extension in spec.extensions)):
+            names.setdefault(text.lower(), spec.name)
+    return LanguageNames(names)
 
 
 @cache

@@ -13,7 +13,6 @@ from typing import Final
 import asyncpg
 
 from app.domain.errors import QueryNotServable
-from app.domain.expression import EVERYTHING
 from app.domain.query import Modality, Position, RetrievalQuery
 from app.domain.ranking import RankedList
 from app.retrievers.blocks import block_matches
@@ -55,7 +54,7 @@ async def _found(connection: Connection, query: RetrievalQuery, target: Wanted, 
     if not is_indexed(target.condition):
         if not await is_bounded(connection, query, unindexed_chunks):
             return await _definitions_alone(connection, query, target, unindexed_chunks, clock)
-        warnings += [] if query.expression == EVERYTHING else ["unindexed_scan"]
+        warnings += [] if target.fits_anything else ["unindexed_scan"]
     matches = await _matches(connection, query, target, clock)
     if matches.overflow and query.every_match and not target.is_block:
         listed = await _listed(connection, query, target, Position(0, "", any_case=target.any_case), clock)

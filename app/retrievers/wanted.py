@@ -53,6 +53,11 @@ class Wanted:
             return "expression"
         return "pattern" if self.regex else "literal"
 
+    @property
+    def fits_anything(self) -> bool:
+        """Whether every text has a match, as that of ``.*`` or of filters alone; nobody expects an index to help with that."""
+        return bool(self.matcher.lines(""))
+
     def names(self) -> list[str]:
         """The names, in lower case, that a literal may say the definition of."""
         return [] if self.regex else [name.lower() for name in _NAME.findall(self.text)]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from app.domain.language_names import LanguageNames
 from app.domain.query import Filters, Intent, Modality, RetrievalQuery, Scope
 from app.domain.ranking import Evidence, Notice, RankedList
 from app.search.dedupe import Entry
+from app.search.tokens import FILTER_KEYS
 
 MESSAGES: Mapping[str, str] = {
     "not_a_filter": "{text} is not a filter that can be applied; it was taken as text",
     "filters_hold_everywhere": "a filter holds for the whole query; as one of several alternatives it was applied to all of them",
+    "unknown_filter": "{text} is not a filter, and was taken as text; filters are {known}{hint}",
+    "unknown_language": "no language is called {name}{hint}",
     "no_repository_matches": "no repository that is searched matches the filters",
     "nothing_indexed": "no repository has a published index yet",
     "repository_stale": "a newer revision of {repositories} is known than the one that was searched",
@@ -23,7 +27,7 @@ MESSAGES: Mapping[str, str] = {
     "similar_words": "no text has any of these words; similar words were searched instead",
     "fuzzy_only": "nothing matches exactly; these are similar names or strings",
     "no_literal_match": "the exact string does not occur; these results are related to its words",
-    "unindexed_scan": "the pattern is too short for the text index; the scope was read in full",
+    "unindexed_scan": "no string of three letters has to occur, so that the text index was of no use; the scope was read in full",
     "definitions_only": "the name is too short for the text index; only where it is defined was looked for",
     "other_case": "the exact string occurs in another case only",
     "too_many_matches": "there are too many matches to see them all; without de-duplication every one is listed",
@@ -48,6 +52,20 @@ _NOT_FOUND: Mapping[Intent, str] = {
 
 def notice(code: str, **details: object) -> Notice:
     return Notice(code, MESSAGES.get(code, code.replace("_", " ")).format(**details))
+
+
+def language_notices(unknown: Iterable[str], languages: LanguageNames) -> list[Notice]:
+    """One for each name that no language has."""
+    return [notice("unknown_language", name=name, hint=_hint(languages.near(name))) for name in unknown]
+
+
+def filter_notice(text: str, near: Sequence[str]) -> Notice:
+    """For a word that is written as a filter, and is none; ``near``: filters that may be meant."""
+    return notice("unknown_filter", text=text, known=", ".join(f"{key}:" for key in FILTER_KEYS), hint=_hint([f"{key}:" for key in near]))
+
+
+def _hint(near: Sequence[str]) -> str:
+    return f"; is {' or '.join(near)} meant?" if near else ""
 
 
 def scope_notices(scope: Scope, modalities: Iterable[Modality], filters: Filters | None = None) -> list[Notice]:

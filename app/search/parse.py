@@ -8,18 +8,25 @@ from typing import Final
 from app.domain.chunk_id import parse_chunk_id
 from app.domain.errors import InvalidRequest
 from app.domain.expression import EVERYTHING, Expression, terms
+from app.domain.language_names import LanguageNames
 from app.domain.matching import matcher
 from app.domain.query import Filters, Modality, SearchRequest
 from app.domain.ranking import Notice
 from app.domain.symbol_id import parse_id
-from app.search.notices import notice
-from app.search.query_language import Understood, understand
+from app.search.notices import filter_notice, language_notices, notice
+from app.search.query_language import Understood, filters_like, understand
 
 LONGEST_QUERY: Final = 10_000
 """Characters."""
 
 MOST_TERMS: Final = 50
 """In a boolean expression; each is looked for in every candidate."""
+
+
+MOST_TOLD: Final = 5
+"""Warnings of one kind."""
+
+ANY_LANGUAGE: Final = LanguageNames()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +51,11 @@ class ParsedQuery:
         return "expression" if self.expression is not None else "regex" if self.filters.regex else "literal"
 
 
-def parse(request: SearchRequest) -> ParsedQuery:
-    """Raises InvalidRequest for a text that is empty, too long, cannot be stored as UTF-8 text, or is no pattern where it should be one."""
+def parse(request: SearchRequest, languages: LanguageNames = ANY_LANGUAGE) -> ParsedQuery:
+    """``languages``: what languages may be called.
+
+    Raises InvalidRequest for a text that is empty, too long, cannot be stored as UTF-8 text, or is no pattern where it should be one.
+    """
     if len(request.query) > LONGEST_QUERY:
         raise InvalidRequest(f"the query is longer than {LONGEST_QUERY:,} characters", field="query")
     literal = request.literal or request.filters.regex
@@ -59,14 +69,23 @@ def parse(request: SearchRequest) -> ParsedQuery:
         raise InvalidRequest("the query contains a NUL character", field="query")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise InvalidRequest("the query contains half of a surrogate pair", field="query")
-    filters = replace(request.filters, languages=tuple(language.lower() for language in request.filters.languages))
     if literal or (request.like and not text):
-        return ParsedQuery(text, _exact_filters(text, filters) if literal else filters, literal)
-    return _read(understand(text, filters), request)
+        parsed = ParsedQuery(text, _exact_filters(text, request.filters) if literal else request.filters, literal)
+    else:
+        parsed = _read(understand(text, request.filters), request)
+    return _with_languages(parsed, languages)
+
+
+def _with_languages(parsed: ParsedQuery, languages: LanguageNames) -> ParsedQuery:
+    """The languages of the filters as the index calls them; a name that no language has is told of."""
+    found, unknown = languages.known_as(parsed.filters.languages)
+    warnings = (*parsed.warnings, *language_notices(unknown[:MOST_TOLD], languages))
+    return replace(parsed, filters=replace(parsed.filters, languages=found), warnings=warnings)
 
 
 def _read(said: Understood, request: SearchRequest) -> ParsedQuery:
-    warnings = [notice("not_a_filter", text=text) for text in said.ignored]
+    warnings = [notice("not_a_filter", text=text) for text in said.ignored[:MOST_TOLD]]
+    warnings += [filter_notice(text, filters_like(text)) for text in said.unknown[:MOST_TOLD]]
     warnings += [notice("filters_hold_everywhere")] if said.everywhere else []
     if said.expression is None:
         listing = not said.text.strip() and not request.like

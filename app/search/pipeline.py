@@ -9,6 +9,7 @@ from typing import Protocol
 
 from app.config import SearchSettings
 from app.domain.errors import InvalidRequest, QueryNotServable
+from app.domain.language_names import LanguageNames
 from app.domain.query import Classification, Dedupe, Intent, Modality, RetrievalQuery, Scope, SearchRequest, Strategy
 from app.domain.ranking import Candidate, Degradation, RankedList, Routing, SearchAnswer
 from app.domain.words import query_terms
@@ -22,7 +23,7 @@ from app.search.demote import demote
 from app.search.fuse import in_list_order, weighted_rrf
 from app.search.gather import Gathered, OnDegraded, gather
 from app.search.neighbours import BEST_HITS, mark_neighbours
-from app.search.parse import ParsedQuery, parse
+from app.search.parse import ANY_LANGUAGE, ParsedQuery, parse
 from app.search.present import present
 from app.search.profiles import Profiles, load_profiles
 from app.search.progress import SILENT, Progress
@@ -53,6 +54,7 @@ class SearchService:
         settings: SearchSettings,
         on_degraded: OnDegraded = _ignore,
         profiles: Profiles | None = None,
+        languages: LanguageNames = ANY_LANGUAGE,
     ) -> None:
         """``profiles``: other numbers than those of ``profiles.toml``, for measuring what each is worth."""
         self._classifier = classifier
@@ -62,11 +64,12 @@ class SearchService:
         self._retrievers = retrievers
         self._settings = settings
         self._on_degraded = on_degraded
+        self._languages = languages
         self._profiles: Profiles = profiles or load_profiles()
 
     def classify(self, request: SearchRequest) -> Routing:
         """The route that ``search`` would take; raises InvalidRequest."""
-        parsed = parse(request)
+        parsed = parse(request, self._languages)
         classification = self._classify(request, parsed)
         plan = route(classification, request, parsed, self._profiles)
         return routing(request, classification, plan, Gathered())
@@ -90,7 +93,7 @@ class SearchService:
     async def rank(self, request: SearchRequest, progress: Progress = SILENT) -> Ranking:
         """All entries of all pages, before any is read from the store; raises what ``search`` does."""
         started = perf_counter()
-        parsed = parse(request)
+        parsed = parse(request, self._languages)
         classification = self._classify(request, parsed)
         plan = route(classification, request, parsed, self._profiles)
         at = cursors.decode(request.cursor, request) if request.cursor else None
@@ -104,7 +107,7 @@ class SearchService:
     async def scope(self, request: SearchRequest) -> Scope:
         """The index that an answer would be read from; raises what ``search`` does before it looks for anything."""
         at = cursors.decode(request.cursor, request) if request.cursor else None
-        return await self._resolve(request, parse(request), at)
+        return await self._resolve(request, parse(request, self._languages), at)
 
     async def _files_in_filters(self, query: RetrievalQuery) -> int | None:
         """How many files the filters leave; None without filters."""

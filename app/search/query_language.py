@@ -11,17 +11,28 @@ parse is taken as it stands. A text of several lines is code or a log and has no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, Final
 
 from app.domain.code import SymbolKind
 from app.domain.expression import And, Expression, Not, Or, Term, terms
 from app.domain.query import Filters
-from app.search.tokens import Token, TokenKind, tokenize
+from app.search.tokens import FILTER_KEYS, Token, TokenKind, tokenize
 
 _YES_NO: Final = {"yes": True, "true": True, "no": False, "false": False}
 _LISTED: Final = {"repo": "repositories", "lang": "languages", "file": "paths", "symbol": "symbols", "kind": "kinds"}
+_OTHER_NAMES: Final = {
+    **{"repository": "repo", "repositories": "repo", "project": "repo", "language": "lang", "languages": "lang"},
+    **{"path": "file", "paths": "file", "filename": "file", "folder": "file", "dir": "file", "ext": "file", "extension": "file"},
+    **{"name": "symbol", "function": "symbol", "method": "symbol", "class": "symbol", "type": "kind"},
+    **{"branch": "rev", "tag": "rev", "ref": "rev", "revision": "rev", "commit": "rev", "pattern": "regex", "re": "regex"},
+}
+"""What other programs call these filters."""
+
+_LIKE_A_FILTER: Final = re.compile(r"-?([a-z][a-z_-]+):[^\W\d].*", re.DOTALL)
 _NEGATABLE: Final = ("repo", "lang", "file")
 _DEEPEST: Final = 30
 
@@ -30,14 +41,15 @@ _DEEPEST: Final = 30
 class Understood:
     """What a query says. ``text`` is the question without filters and exclusions, exactly the query where it has none.
 
-    ``ignored``: what looks like a filter and is none; it stays in the text. ``everywhere``: a filter was one of several alternatives, but
-    filters hold for the whole query.
+    ``ignored``: filters that cannot be applied, which stay in the text; so do ``unknown`` ones, which only look like filters.
+    ``everywhere``: a filter was one of several alternatives, but filters hold for the whole query.
     """
 
     text: str
     filters: Filters
     expression: Expression | None = None
     ignored: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     everywhere: bool = False
 
 
@@ -48,6 +60,7 @@ def understand(query: str, filters: Filters) -> Understood:
     read = list(tokenize(query))
     tokens = [_checked(token) for token in read]
     ignored = tuple(query[token.start : token.end] for token, before in zip(tokens, read, strict=True) if token.kind is not before.kind)
+    unknown = tuple(query[token.start : token.end] for token in read if token.kind is TokenKind.WORD and _looks_like_a_filter(query, token))
     applied = [token for token in tokens if token.kind is TokenKind.FILTER and token.key != "regex"]
     for token in applied:
         filters = _with(filters, token)
@@ -55,10 +68,24 @@ def understand(query: str, filters: Filters) -> Understood:
     expression = _expression(rest, filters)
     if expression is None:
         kept = {token.start for token in rest}
-        return _question(query, [token for token in tokens if token.start not in kept], rest, filters, ignored)
+        said = _question(query, [token for token in tokens if token.start not in kept], rest, filters, ignored)
+        return replace(said, unknown=unknown)
     expression, filters = _lifted(expression, filters)
     words = " ".join(term.text for term in terms(expression))
-    return Understood(words, filters, expression, ignored, everywhere)
+    return Understood(words, filters, expression, ignored, unknown, everywhere)
+
+
+def filters_like(text: str) -> list[str]:
+    """The filters that may be meant by a word that looks like one."""
+    match = _LIKE_A_FILTER.fullmatch(text)
+    known = {key: key for key in FILTER_KEYS} | _OTHER_NAMES
+    close = get_close_matches(match[1][:30], known, n=1, cutoff=0.7) if match else []
+    return [known[word] for word in close]
+
+
+def _looks_like_a_filter(query: str, token: Token) -> bool:
+    """Whether a word is written as a filter is: ``word:value``; an address, a place in a file and a C++ name are not."""
+    return _LIKE_A_FILTER.fullmatch(query, token.start, token.end) is not None
 
 
 def _checked(token: Token) -> Token:

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 from app.domain.code import EdgeClass
 from app.domain.errors import InvalidRequest, SymbolNotFound
+from app.domain.language_names import LanguageNames
 from app.domain.query import Filters, Scope, Snapshot
 from app.domain.ranking import SymbolSummary
 from app.domain.symbols import (
@@ -26,7 +27,8 @@ from app.domain.symbols import (
 )
 from app.ports import SnapshotStore, SymbolGraph, SymbolStore
 from app.search import cursor as cursors
-from app.search.notices import notice, scope_notices
+from app.search.notices import language_notices, notice, scope_notices
+from app.search.parse import MOST_TOLD
 
 T = TypeVar("T")
 
@@ -38,19 +40,21 @@ _Read = Callable[[Snapshot, SymbolDetails, Sequence[EdgeClass], int, int], Await
 class SymbolService:
     """Finds symbols and their relatives. Holds no state between calls."""
 
-    def __init__(self, snapshots: SnapshotStore, store: SymbolStore, graph: SymbolGraph) -> None:
+    def __init__(self, snapshots: SnapshotStore, store: SymbolStore, graph: SymbolGraph, languages: LanguageNames) -> None:
         self._snapshots = snapshots
         self._store = store
         self._graph = graph
+        self._languages = languages
 
     async def find(self, request: SymbolsRequest) -> SymbolPage:
         """Raises InvalidRequest, RepositoryNotFound, NotIndexed, CursorExpired and StoreUnavailable."""
         began = perf_counter()
         scope, offset = await self._place(request.repositories, request.cursor, request)
-        symbols, total = await self._store.find(scope, request, offset)
-        warnings = scope_notices(scope, ())
-        if not symbols and scope.snapshots and (request.languages or request.paths):
-            filters = Filters(languages=request.languages, paths=request.paths)
+        languages, unknown = self._languages.known_as(request.languages)
+        symbols, total = await self._store.find(scope, replace(request, languages=languages), offset)
+        warnings = [*language_notices(unknown[:MOST_TOLD], self._languages), *scope_notices(scope, ())]
+        if not symbols and scope.snapshots and (languages or request.paths):
+            filters = Filters(languages=languages, paths=request.paths)
             warnings += [notice("no_file_matches")] if await self._snapshots.count_files(scope, filters) == 0 else []
         return SymbolPage(
             symbols=tuple(symbols),

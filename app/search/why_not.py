@@ -17,6 +17,7 @@ from app.domain.errors import QueryNotServable
 from app.domain.expression import written
 from app.domain.files import Change, Gate, RetrieverVerdict, WhyNot
 from app.domain.globs import split_globs
+from app.domain.language_names import LanguageNames
 from app.domain.query import Dedupe, Filters, Modality, SearchRequest, Snapshot
 from app.domain.ranking import Candidate, FileKey
 from app.ports import FileStore, SnapshotStore
@@ -45,17 +46,20 @@ class Ranks(Protocol):
 class WhyNotService:
     """Explains absences. Holds no state between calls."""
 
-    def __init__(self, search: Ranks, snapshots: SnapshotStore, files: FileStore, modalities: Sequence[Modality]) -> None:
+    def __init__(
+        self, search: Ranks, snapshots: SnapshotStore, files: FileStore, modalities: Sequence[Modality], languages: LanguageNames
+    ) -> None:
         self._search = search
         self._snapshots = snapshots
         self._files = files
         self._modalities = modalities
+        self._languages = languages
 
     async def explain(self, request: SearchRequest, repository: str, path: str) -> WhyNot:
         """Raises what a search raises, RepositoryNotFound and NotIndexed."""
         began = perf_counter()
         request = await self._search.within_scope(request)
-        parsed = parse(request)
+        parsed = parse(request, self._languages)
         scope = await self._snapshots.resolve((repository,), parsed.filters.revision)
         found = await self._explained(replace(request, cursor=None), parsed, scope.snapshots[0], path)
         return replace(found, snapshot=scope.snapshots[0], took_ms=(perf_counter() - began) * 1_000)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.globs import split_globs
+from app.domain.globs import split_excluded, split_globs
 from app.domain.query import Scope, Snapshot
 from app.domain.ranking import SymbolSummary
 from app.domain.symbol_id import file_symbol_id, format_id, parse_id
@@ -46,6 +46,7 @@ FIND: Final = f"""
         WHERE ($4::text[] IS NULL OR f.language = ANY($4)) AND ($5::text[] IS NULL OR f.path ~ ANY($5))
           AND ($6::text[] IS NULL OR NOT f.path ~ ANY($6)) AND ($7::text[] IS NULL OR c.kind = ANY($7))
           AND (($8::text, $9::text) IS NULL OR true)
+          AND ($12::text[] IS NULL OR f.language IS NULL OR NOT f.language = ANY($12))
     ), closest AS (
         SELECT * FROM matching WHERE {{closest}}
     ), kept AS (
@@ -152,6 +153,7 @@ class Symbols:
         """See ports.SymbolStore."""
         names = {snapshot.repository_id: snapshot.repository for snapshot in scope.snapshots}
         include, exclude = split_globs(wanted.paths)
+        languages, other_languages = split_excluded(wanted.languages)
         by, written, asked = _condition(wanted)
         async with self._pool.connection() as connection:
             rows = await connection.fetch(
@@ -162,7 +164,7 @@ class Symbols:
                     centrality=_OF_ALL if by.every else _OF_EACH,
                 ),
                 *scope.columns,
-                list(wanted.languages) or None,
+                languages or None,
                 include or None,
                 exclude or None,
                 list(wanted.kinds) or None,
@@ -170,6 +172,7 @@ class Symbols:
                 asked,
                 offset,
                 wanted.limit,
+                other_languages or None,
             )
             if not rows and written and wanted.match is NameMatch.EXACT and not (wanted.kinds or wanted.languages or wanted.paths):
                 libraries = await connection.fetch(LIBRARIES, list(names), written, offset, wanted.limit)

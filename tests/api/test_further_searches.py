@@ -38,10 +38,11 @@ def test_a_stream_that_cannot_begin_is_a_problem(client: TestClient) -> None:
     problem_of(client.post("/v1/search/stream", json={"query": ""}), 422, "invalid_request")
 
 
-def test_a_stream_that_fails_later_says_so(client: TestClient) -> None:
-    told = events(client.post("/v1/search/stream", json={"query": "break", "repositories": ["api"]}).text)
+@pytest.mark.parametrize(("query", "code"), [("break", "store_unavailable"), ("crash", "internal")])
+def test_a_stream_that_fails_later_says_so(client: TestClient, query: str, code: str) -> None:
+    told = events(client.post("/v1/search/stream", json={"query": query, "repositories": ["api"]}).text)
     assert [name for name, _ in told] == ["routing", "error"]
-    assert told[-1][1]["type"] == "urn:fourfold:problem:store_unavailable"
+    assert told[-1][1]["type"] == f"urn:fourfold:problem:{code}"
 
 
 def test_a_batch_answers_each_search(client: TestClient) -> None:
@@ -58,12 +59,32 @@ def test_a_batch_answers_each_search(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
+    ("search", "field"),
+    [
+        ({}, "query"),
+        ({"query": " "}, "query"),
+        ({"query": "x", "limit": "10"}, "limit"),
+        ({"query": "x", "filters": {"languages": [""]}}, "filters.languages.0"),
+        ({"query": "x", "colour": "red"}, "colour"),
+        ({"query": "x", "timeout_ms": 3_000_000}, "timeout_ms"),
+    ],
+)
+def test_a_search_of_a_batch_that_is_not_valid_has_a_problem_of_its_own(client: TestClient, search: dict[str, Any], field: str) -> None:
+    good = {"query": "x", "repositories": ["api"]}
+    answer = client.post("/v1/search/batch", json={"searches": [good, search, good]})
+    assert [entry["status"] for entry in answer.json()["answers"]] == [200, 422, 200]
+    problem = answer.json()["answers"][1]["problem"]
+    alone = problem_of(client.post("/v1/search", json=search), 422, "invalid_request")
+    assert problem == alone | {"request_id": problem["request_id"]}
+    assert [error["field"] for error in problem["errors"]] == [field]
+
+
+@pytest.mark.parametrize(
     ("searches", "field"),
     [
         ([], "searches"),
         ([{"query": "x"}] * 51, "searches"),
-        ([{"query": "x"}, {"query": " "}], "searches.1.query"),
-        ([{"query": "x", "limit": "10"}], "searches.0.limit"),
+        ([{"query": "x"}, "y"], "searches.1"),
     ],
 )
 def test_a_batch_that_is_wrong_is_refused(client: TestClient, searches: list[Any], field: str) -> None:
@@ -97,7 +118,7 @@ def test_the_parameters_of_a_search_explain_an_absence(client: TestClient) -> No
         problem_of(client.get(f"/v1/why-not?{query}"), 422, "invalid_request")
 
 
-@pytest.mark.parametrize("lines", ["0", "1-0x", "-4", "a", "5-4-3", "1,2"])
+@pytest.mark.parametrize("lines", ["0", "1-0x", "-4", "a", "5-4-3", "1,2", "9-2"])
 def test_lines_that_are_none(client: TestClient, lines: str) -> None:
     problem = problem_of(client.get(f"/v1/files?repository=api&path=a.py&lines={lines}"), 422, "invalid_request")
     assert problem["errors"][0]["field"] == "lines"

@@ -208,7 +208,8 @@ def test_a_bad_field_is_named(client: TestClient, body: dict[str, Any], field: s
         (rb'{"query": "x", "\ud800": 1}', "body"),
         (rb'{"query": "x", "preset": "\ud800"}', "preset"),
         (rb'{"query": "x", "filters": {"languages": ["\udc00"]}}', "filters.languages.0"),
-        (b'{"query": NaN}', "query"),
+        (b'{"query": "x", "query": "y"}', "query"),
+        (b'{"query": "x", "filters": {"case": true, "regex": true, "case": false}}', "filters.case"),
         (b"[]", "body"),
         (b"null", "body"),
         (b"", "body"),
@@ -220,7 +221,16 @@ def test_text_that_is_no_unicode_is_refused(client: TestClient, raw: bytes, fiel
 
 
 @pytest.mark.parametrize(
-    "raw", [b"{", b'{"query": }', b"\xff\xfe", b'{"query": "\xff"}', b"[" * 100_000, b'{"limit": ' + b"9" * 5_000 + b"}"]
+    "raw",
+    [
+        b"{",
+        b'{"query": }',
+        b"\xff\xfe",
+        b'{"query": "\xff"}',
+        b"[" * 100_000,
+        b'{"limit": ' + b"9" * 5_000 + b"}",
+        b'{"query": "x", "wait": NaN}',
+    ],
 )
 def test_a_body_that_is_no_json_is_malformed(client: TestClient, raw: bytes) -> None:
     problem_of(client.post("/v1/search", content=raw, headers={"content-type": "application/json"}), 400, "malformed")

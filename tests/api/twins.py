@@ -157,6 +157,8 @@ class MemorySearch:
         progress.routed(self.classify(request))
         if "break" in request.query:
             raise StoreUnavailable(retry_after=1)
+        if "crash" in request.query:
+            raise ZeroDivisionError
         progress.answered(Degradation(Modality.SEMANTIC, "timeout"), _retrieval(scope))
         progress.answered(RankedList(Modality.GRAPH, (), total_files=0), _retrieval(scope))
         return answer(request, self.classify(request), scope, found)

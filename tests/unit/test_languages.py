@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.errors import ConfigurationError
-from app.languages.registry import PARSED, LanguageSpec, Registry, language, language_of, registry, validate
+from app.languages.registry import PARSED, LanguageSpec, Registry, language, language_names, language_of, registry, validate
 
 
 @pytest.mark.parametrize(
@@ -146,3 +146,37 @@ def test_an_unknown_grammar_is_refused() -> None:
 def test_a_text_language_has_nothing_to_compile() -> None:
     with pytest.raises(ConfigurationError, match="no grammar"):
         _ = language("markdown").compiled
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        *(("py", "python"), ("js", "javascript"), ("jsx", "javascript"), ("node", "javascript"), ("ts", "typescript"), ("tsx", "tsx")),
+        *(("rb", "ruby"), ("rs", "rust"), ("cs", "csharp"), ("c#", "csharp"), ("C++", "cpp"), ("hpp", "cpp"), ("h", "c"), ("golang", "go")),
+        *(("sh", "bash"), ("shell", "bash"), ("zsh", "bash"), ("yml", "yaml"), ("kt", "kotlin"), ("hs", "haskell"), ("ex", "elixir")),
+        *(("md", "markdown"), ("rst", "restructuredtext"), ("docker", "dockerfile"), ("tf", "terraform"), ("objc", "objective-c")),
+    ],
+)
+def test_what_a_language_may_be_called(written: str, name: str) -> None:
+    assert registry().names.known_as([written, f"!{written}"]) == ((name, f"!{name}"), ())
+
+
+def test_every_language_is_called_by_its_own_name() -> None:
+    assert registry().names.known_as(registry().languages) == (tuple(registry().languages), ())
+
+
+def test_a_name_that_no_language_has() -> None:
+    assert registry().names.known_as(["Klingon", "!klingon", "py"]) == (("klingon", "!klingon", "python"), ("klingon",))
+    assert [registry().names.near(name) for name in ("pyton", "typscript", "kotln", "klingon")] == [
+        ("python",),
+        ("typescript",),
+        ("kotlin",),
+        (),
+    ]
+
+
+def test_an_alias_names_one_language() -> None:
+    with pytest.raises(ConfigurationError, match="both claim x"):
+        language_names([LanguageSpec("a", aliases=("x",)), LanguageSpec("b", aliases=("x",))])
+    with pytest.raises(ConfigurationError, match="the name of another"):
+        language_names([LanguageSpec("a", aliases=("b",)), LanguageSpec("b")])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from app.domain.errors import InvalidRequest
 from app.domain.expression import And, Expression, ExpressionMatcher, Not, Or, Term, holds, terms, written
 from app.domain.query import Filters, SearchRequest
-from app.search.parse import MOST_TERMS, parse
-from app.search.query_language import understand
+from app.search.parse import MOST_TERMS, MOST_TOLD, parse
+from app.search.query_language import filters_like, understand
 
 
 def said(query: str) -> tuple[str, dict[str, Any], str | None]:
@@ -119,6 +119,49 @@ def test_what_is_no_filter_is_told() -> None:
     assert [warning.code for warning in parse(SearchRequest("kind:thing x")).warnings] == ["not_a_filter"]
     assert [warning.code for warning in parse(SearchRequest("a or lang:go")).warnings] == []
     assert [warning.code for warning in parse(SearchRequest("regex:/a/ or lang:go b")).warnings] == ["filters_hold_everywhere"]
+
+
+@pytest.mark.parametrize(
+    ("query", "near"),
+    [
+        ("language:go x", ["lang"]),
+        ("x path:src/**", ["file"]),
+        ("repos:flask", ["repo"]),
+        ("symbl:Flask", ["symbol"]),
+        ("-branch:main x", ["rev"]),
+        ("image:latest", []),
+    ],
+)
+def test_a_word_that_looks_like_a_filter_is_told(query: str, near: list[str]) -> None:
+    said = understand(query, Filters())
+    (unknown,) = said.unknown
+    assert (said.filters.languages, filters_like(unknown)) == ((), near)
+    assert [warning.code for warning in parse(SearchRequest(query)).warnings] == ["unknown_filter"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *(
+            "std::sort",
+            "http://localhost:8000/x",
+            "localhost:8000",
+            "app.py:10",
+            "C:\\dir",
+            "TypeError:x",
+            "a:b",
+            "error: no such file",
+            "lang:go x",
+        ),
+        *('"language:go"', "language:", "x ? y : z", "f(a:b)", "{key:value}", "Foo::bar", "words:\nmore"),
+    ],
+)
+def test_what_is_written_otherwise_is_no_filter(query: str) -> None:
+    assert [warning.code for warning in parse(SearchRequest(query)).warnings] == []
+
+
+def test_warnings_of_one_kind_are_few() -> None:
+    assert len(parse(SearchRequest("kind:thing " * 50 + "path:x " * 50)).warnings) == 2 * MOST_TOLD
 
 
 def test_filters_alone_list_what_passes() -> None:

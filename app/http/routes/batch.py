@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 from fastapi import APIRouter, Depends
+from pydantic import ValidationError
 
 from app.domain.errors import FourfoldError, Overloaded
-from app.domain.query import SearchRequest
 from app.http import render
 from app.http.admission import while_connected
 from app.http.call import Call, CurrentCall
 from app.http.freshness import await_revision
 from app.http.media import require_json
 from app.http.openapi import problems
-from app.http.problems import problem_of
+from app.http.problems import from_error, invalid, problem_of
 from app.http.schemas.batch import BatchAnswer, BatchBody, BatchEntry
+from app.http.schemas.search_request import SearchBody
 from app.http.searching import checked, searched
 
 router = APIRouter(tags=["search"])
@@ -34,26 +36,32 @@ LONGEST_FACTOR: Final = 3
     responses=problems(400, 413, 415, 422, 503),
 )
 async def search_batch(body: BatchBody, call: CurrentCall) -> BatchAnswer:
-    """Answers searches one after the other, as one client among others. What is wrong with one of them is told in its entry."""
+    """Answers searches one after the other, as one client among others.
+
+    What is wrong with one of them, a field that is not valid too, is told in its entry and does not keep the others from their answers.
+    """
     call.request.state.log = {"searches": len(body.searches)}
-    asked = [checked(search.to_domain(), call, f"searches.{place}.query") for place, search in enumerate(body.searches)]
-    return await while_connected(call.request, _answered(asked, call))
+    return await while_connected(call.request, _answered(body.searches, call))
 
 
-async def _answered(asked: list[SearchRequest], call: Call) -> BatchAnswer:
+async def _answered(searches: Sequence[Mapping[str, Any]], call: Call) -> BatchAnswer:
     began = perf_counter()
     last = began + LONGEST_FACTOR * call.settings.search.max_deadline_ms / 1_000
     async with call.admission.place():
-        answers = [await _entry(search, call, late=perf_counter() > last) for search in asked]
+        answers = [await _entry(search, call, late=perf_counter() > last) for search in searches]
     return BatchAnswer(answers=answers, took_ms=round((perf_counter() - began) * 1_000, 2))
 
 
-async def _entry(asked: SearchRequest, call: Call, *, late: bool) -> BatchEntry:
+async def _entry(search: Mapping[str, Any], call: Call, *, late: bool) -> BatchEntry:
+    request_id = call.request.state.request_id
     try:
+        asked = checked(SearchBody.model_validate(search).to_domain(), call)
         if late:
             raise Overloaded("the time of the batch was over before this search; ask it again", retry_after=1)
         await await_revision(replace(asked, wait=0.0), call.service)  # the place is not for waiting in
         return BatchEntry(status=200, answer=render.answer(await searched(asked, call)), problem=None)
+    except ValidationError as error:
+        problem = problem_of(invalid([{**item, "loc": ("body", *item["loc"])} for item in error.errors()], request_id))
     except FourfoldError as error:
-        problem = problem_of(error, call.request.state.request_id)
-        return BatchEntry(status=problem.status, answer=None, problem=problem)
+        problem = problem_of(from_error(error, request_id))
+    return BatchEntry(status=problem.status, answer=None, problem=problem)

@@ -10,7 +10,7 @@ from app.http import render_files
 from app.http.call import CurrentCall
 from app.http.openapi import problems
 from app.http.schemas.source_file import FileParameters, FileShape, WhyNotParameters, WhyNotShape
-from app.http.searching import checked
+from app.http.searching import by_parameters, checked
 
 router = APIRouter(tags=["search"])
 
@@ -24,7 +24,8 @@ async def read_file(parameters: Annotated[FileParameters, Query()], call: Curren
 @router.get("/v1/why-not", operation_id="explainAbsence", summary="Why is a file not shown?", responses=problems(404, 422, 425, 503))
 async def explain_absence(parameters: Annotated[WhyNotParameters, Query()], call: CurrentCall) -> WhyNotShape:
     """Names the first gate at which a file drops out of an answer, and the smallest change of the search that would show it."""
-    asked = checked(parameters.to_domain(), call, "q")
-    call.request.state.log = {"query_length": len(asked.query)}
-    found = await call.answer(lambda service: service.why_not.explain(asked, parameters.repository, parameters.path))
+    with by_parameters():
+        asked = checked(parameters.to_domain(), call)
+        call.request.state.log = {"query_length": len(asked.query)}
+        found = await call.answer(lambda service: service.why_not.explain(asked, parameters.repository, parameters.path))
     return render_files.why_not(found)

@@ -16,7 +16,7 @@ from app.http.media import require_json
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.schemas.search_answer import AnswerShape
 from app.http.schemas.search_request import SearchBody, SearchParameters
-from app.http.searching import checked, log_fields, searched
+from app.http.searching import by_parameters, checked, log_fields, searched
 
 router = APIRouter(tags=["search"])
 
@@ -33,12 +33,13 @@ async def search_by_link(parameters: Annotated[SearchParameters, Query()], call:
 
     The `ETag` is the state of the index: sent back in `If-None-Match` it spares the search when nothing changed.
     """
-    asked = checked(parameters.to_domain(), call, "q")
-    if "if-none-match" in call.request.headers and not asked.min_revision:
-        tag = search_tag(asked, await call.service.search.scope(asked))
-        if is_known(call.request, tag):
-            return not_modified(tag)
-    found = await _answer(asked, call)
+    with by_parameters():
+        asked = checked(parameters.to_domain(), call)
+        if "if-none-match" in call.request.headers and not asked.min_revision:
+            tag = search_tag(asked, await call.service.search.scope(asked))
+            if is_known(call.request, tag):
+                return not_modified(tag)
+        found = await _answer(asked, call)
     if not found.partial:
         response.headers.update(tagged(search_tag(asked, found.scope)))
     return render.answer(found)
@@ -53,7 +54,7 @@ async def search_by_link(parameters: Annotated[SearchParameters, Query()], call:
 )
 async def search(body: SearchBody, call: CurrentCall) -> AnswerShape:
     """Answers a question about code with one ranked list and the evidence for every result."""
-    return render.answer(await _answer(checked(body.to_domain(), call, "query"), call))
+    return render.answer(await _answer(checked(body.to_domain(), call), call))
 
 
 async def _answer(asked: SearchRequest, call: Call) -> SearchAnswer:

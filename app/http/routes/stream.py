@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
+import structlog
 from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
@@ -21,6 +22,8 @@ from app.http.openapi import problems as documented
 from app.http.schemas.search_request import SearchBody
 from app.http.schemas.search_stream import EVENT_SCHEMA, EVENTS_EXAMPLE
 from app.http.searching import checked, log_fields, searched
+
+_log = structlog.get_logger("app.http")
 
 router = APIRouter(tags=["search"])
 
@@ -64,7 +67,7 @@ async def search_stream(body: SearchBody, call: CurrentCall) -> StreamingRespons
 
     What is wrong with the request is a problem with its status, as ever; what fails later is an `error` event.
     """
-    asked = checked(body.to_domain(), call, "query")
+    asked = checked(body.to_domain(), call)
     events = _Events()
     search = asyncio.create_task(_search(asked, call, events))
     first = await events.queue.get()
@@ -101,6 +104,9 @@ def _last(search: asyncio.Task[SearchAnswer], asked: SearchRequest, call: Call) 
         found = search.result()
     except FourfoldError as error:
         return _event("error", bytes(problems.from_error(error, call.request.state.request_id).body).decode())
+    except Exception:  # noqa: BLE001  the status is sent; without this event the client would see a connection that broke
+        _log.exception("request failed")
+        return _event("error", bytes(problems.internal(call.request.state.request_id).body).decode())
     call.request.state.log = log_fields(asked, found)
     return _event(_DONE, render.answer(found).model_dump_json(by_alias=True))
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from app.http.problems import Problem
 from app.http.schemas.fields import JsonModel
 from app.http.schemas.search_answer import ANSWER_EXAMPLE, AnswerShape, Shape
-from app.http.schemas.search_request import SearchBody
 
 MOST_SEARCHES: Final = 50
 
@@ -18,13 +17,17 @@ BATCH_EXAMPLE: Final[dict[str, Any]] = {
 }
 
 
+_SEARCH: Final[dict[str, Any]] = {"anyOf": [{"$ref": "#/components/schemas/SearchBody"}, {"type": "object"}]}
+"""Every object is taken, so that a search that is not valid gets its own problem; what is valid the first part says."""
+
+
 class BatchBody(JsonModel):
     """Up to 50 searches."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [BATCH_EXAMPLE]})
 
-    searches: Annotated[list[SearchBody], Field(min_length=1, max_length=MOST_SEARCHES)]
-    """Each as `POST /v1/search` takes it."""
+    searches: Annotated[list[Annotated[dict[str, Any], WithJsonSchema(_SEARCH)]], Field(min_length=1, max_length=MOST_SEARCHES)]
+    """Each as `POST /v1/search` takes it; one that is not valid has a problem as its answer."""
 
 
 class BatchEntry(Shape):

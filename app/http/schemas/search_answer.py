@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -143,13 +143,18 @@ class ResultShape(Shape):
     """Every rank, weight, contribution, boost and demotion, when asked for by `explain`."""
 
 
-class TotalShape(Shape):
-    """Results before paging; matching lines for a literal or a regex."""
+class CountShape(Shape):
+    """Entries of the whole list, before paging."""
 
     results: int
+    relation: Literal["exact", "lower_bound"]
+    """`lower_bound`: there may be more."""
+
+
+class TotalShape(CountShape):
+    """Results before paging; matching lines for a literal or a regex."""
+
     lines: int | None
-    relation: str
-    """`exact` or `lower_bound`."""
 
 
 class IndexShape(Shape):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from app.domain.code import PathClass
 from app.domain.files import FileRequest, Gate
@@ -17,6 +17,16 @@ from app.http.schemas.symbol import BOOT, FRESH, BriefShape, Repository
 Path = Annotated[PathText, Field(examples=["app/boot.py"])]
 
 
+def _forwards(lines: str) -> str:
+    first, _, last = lines.partition("-")
+    if last and int(last) < int(first):
+        raise ValueError(f"the lines end at {last}, before they begin at {first}")
+    return lines
+
+
+Lines = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?$", examples=["40-60"]), AfterValidator(_forwards)]
+
+
 class FileParameters(StrictModel):
     """Which lines of which file."""
 
@@ -26,7 +36,7 @@ class FileParameters(StrictModel):
     """The file's path in the repository."""
     revision: Text | None = None
     """A branch, a tag or an indexed commit; the default branch when absent."""
-    lines: Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?$", examples=["40-60"])] | None = None
+    lines: Lines | None = None
     """`12`, `40-60` or `40-`; the whole file when absent."""
 
     def to_domain(self) -> FileRequest:

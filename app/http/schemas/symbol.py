@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from fastapi import Path
 from pydantic import ConfigDict, Field
@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from app.domain.code import EdgeClass, PathClass
 from app.domain.symbols import NameMatch, SymbolsRequest, UsesRequest
 from app.http.schemas.fields import NAME_PATTERN, Kinds, Repeated, StrictModel, Text, TextList
-from app.http.schemas.search_answer import IndexShape, Shape, WarningShape
+from app.http.schemas.search_answer import CountShape, IndexShape, Shape, WarningShape
 
 SymbolId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="the symbol's id", examples=["5d41402abc4b2a76"])]
 Repository = Annotated[str, Field(pattern=NAME_PATTERN, examples=["flask"])]
@@ -33,7 +33,7 @@ class SymbolsParameters(StrictModel):
     kind: Annotated[Kinds, Repeated] = ()
     """Kinds of definitions, such as `class`."""
     languages: Annotated[TextList, Repeated] = ()
-    """Languages by name, such as `python`."""
+    """Languages by name, such as `python`; a leading `!` excludes."""
     paths: Annotated[TextList, Repeated] = ()
     """Path globs, git's way; a leading `!` excludes."""
     repositories: Annotated[TextList, Repeated] = ()
@@ -149,14 +149,13 @@ class UnresolvedShape(Shape):
     candidates: int
 
 
-class CountsShape(Shape):
-    """Entries of the whole list by class, before paging."""
+class CountsShape(CountShape):
+    """Entries of the whole list, before paging, and how many there are of each class."""
 
     exact: int
     likely: int
     possible: int
-    relation: Literal["exact", "lower_bound"]
-    """`lower_bound`: there are more possible ones than were looked at."""
+    """Only of these there may be more."""
 
 
 class Fresh(Shape):
@@ -220,9 +219,10 @@ _DEFINITION: Final[dict[str, Any]] = PARSE_CONFIG | {
 }
 _SITE: Final[dict[str, Any]] = {"line": 44, "relation": "calls", "class": "exact", "text": "    config = parse_config(path)"}
 FRESH: Final[dict[str, Any]] = {"index": _INDEX, "warnings": [], "took_ms": 2.7}
+_ONE: Final[dict[str, Any]] = {"results": 1, "relation": "exact"}
 _PAGE: Final[dict[str, Any]] = FRESH | {
     "symbol": PARSE_CONFIG,
-    "total": {"exact": 1, "likely": 0, "possible": 0, "relation": "exact"},
+    "total": _ONE | {"exact": 1, "likely": 0, "possible": 0},
     "complete": True,
     "next_cursor": None,
 }
@@ -232,11 +232,11 @@ class SymbolListShape(Fresh):
     """Definitions: as written before other spellings, source before tests, then the most central."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [FRESH | {"symbols": [_DEFINITION], "total": 1, "fuzzy": False, "next_cursor": None}]}
+        json_schema_extra={"examples": [FRESH | {"symbols": [_DEFINITION], "total": _ONE, "fuzzy": False, "next_cursor": None}]}
     )
 
     symbols: list[DefinitionShape]
-    total: int
+    total: CountShape
     fuzzy: bool
     """The names are similar ones, not the one asked for."""
     next_cursor: str | None
