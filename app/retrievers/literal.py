@@ -19,6 +19,7 @@ from app.retrievers.blocks import block_matches
 from app.retrievers.candidates import candidates, defining, definition_lines, file_id, files_of, is_bounded
 from app.retrievers.files import ranked
 from app.retrievers.matches import Match, Matches, by_file, file_in_order, file_of
+from app.retrievers.parts import with_scores
 from app.retrievers.path_order import read_in_path_order
 from app.retrievers.trigrams import is_indexed
 from app.retrievers.wanted import Clock, Wanted, matching_lines, wanted
@@ -59,6 +60,8 @@ async def _found(connection: Connection, query: RetrievalQuery, target: Wanted, 
     if matches.overflow and query.every_match and not target.is_block:
         listed = await _listed(connection, query, target, Position(0, "", any_case=target.any_case), clock)
         return replace(listed, warnings=(*warnings, *listed.warnings))
+    if target.of_chunk:
+        matches = replace(matches, found=await with_scores(matches.found, target, clock))
     return await _ranked(connection, query, matches, target, warnings)
 
 

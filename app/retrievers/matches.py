@@ -23,12 +23,16 @@ MOST_OCCURRENCES: Final = 8
 
 
 class Match(NamedTuple):
-    """A chunk with a matching line. ``file`` is a row of its file; ``lines`` are 1-based numbers in the file, in order."""
+    """A chunk with a matching line. ``file`` is a row of its file; ``lines`` are 1-based numbers in the file, in order.
+
+    ``score``: what it is worth where more than the text of one literal decides.
+    """
 
     file: asyncpg.Record
     chunk_id: int
     text: str
     lines: Sequence[int]
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +92,19 @@ def _file_hit(file: asyncpg.Record, chunks: tuple[ChunkHit, ...]) -> FileHit:
 
 def _score(match: Match, target: Wanted, defined: Collection[int]) -> float:
     """Case as given before another, a whole word before a part of one, a definition before a mention."""
-    score = 1.0
-    if not target.any_case or target.text in match.text:
-        score += SAME_CASE
-    if not target.regex and _stands_alone(target.text, match.text):
-        score += WHOLE_WORD
+    score = match.score
+    if score is None:
+        score = 1.0
+        if not target.any_case or target.text in match.text:
+            score += SAME_CASE
+        if not target.regex and stands_alone(target.text, match.text):
+            score += WHOLE_WORD
     if defined and any(line in defined for line in match.lines):
         score += DEFINITION
     return score
 
 
-def _stands_alone(wanted: str, text: str) -> bool:
+def stands_alone(wanted: str, text: str) -> bool:
     """Whether one of the first occurrences is no part of a longer word."""
     before, behind = _is_word(wanted[0]), _is_word(wanted[-1])
     end = 0

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Final
 
 from app.domain.errors import InvalidRequest
-from app.domain.expression import And, Expression, ExpressionMatcher, Not, Term, written
+from app.domain.expression import And, Expression, ExpressionMatcher, Not, Term, terms, written
 from app.domain.matching import Matcher, matcher
 from app.domain.query import RetrievalQuery
 from app.retrievers.required import ALWAYS, NEVER, Condition, all_of, any_of, literal_condition, pattern_condition
@@ -30,7 +30,7 @@ _NAME: Final = re.compile(r"[^\W\d]\w*")
 class Wanted:
     """A literal or a pattern (``regex``). ``condition`` holds for every text that ``matcher`` finds a line in.
 
-    ``of_chunk``: a boolean expression, which is decided for a chunk as a whole.
+    ``terms``: those that speak for a text, of a boolean expression, which is decided for a chunk as a whole (``of_chunk``).
     """
 
     text: str
@@ -40,6 +40,7 @@ class Wanted:
     matcher: Matcher
     condition: Condition
     of_chunk: bool = False
+    terms: tuple[Term, ...] = ()
 
     @property
     def is_block(self) -> bool:
@@ -59,8 +60,9 @@ class Wanted:
         return bool(self.matcher.lines(""))
 
     def names(self) -> list[str]:
-        """The names, in lower case, that a literal may say the definition of."""
-        return [] if self.regex else [name.lower() for name in _NAME.findall(self.text)]
+        """The names, in lower case, that a literal, or a literal of an expression, may say the definition of."""
+        literals = [term.text for term in self.terms if not term.regex] if self.of_chunk else [] if self.regex else [self.text]
+        return [name.lower() for literal in literals for name in _NAME.findall(literal)]
 
     @property
     def is_like(self) -> bool:
@@ -94,6 +96,7 @@ def _of_expression(expression: Expression) -> Wanted:
         matcher=ExpressionMatcher(expression),
         condition=worth_asking(_condition_of(expression)),
         of_chunk=True,
+        terms=tuple(dict.fromkeys(terms(expression))),
     )
 
 
