@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,10 +71,14 @@ class Store:
             with ParsePool(self.settings.index) as pool:
                 for name in stale:
                     await self._index(name, sources[name], pool)
+        await self.embed(tuple(sources) if embed else ())
+
+    async def embed(self, names: Sequence[str]) -> None:
+        """Embed what has no vector yet."""
         choice = self.backend.embedders.target
         if choice is not None:
             serving = await self._serve(choice)
-            for name in sources if embed else ():
+            for name in names:
                 await self._embed(await self.backend.repositories.get(name), choice, serving)
 
     async def index_again(self, name: str) -> None:
