@@ -35,7 +35,6 @@ from app.sources.git import GitError
 from app.storage.engine import CONNECTION_ERRORS, Connection, connection
 from app.storage.jobs import Claims, ProgressStore
 from app.storage.sweep import due, sweep
-from app.storage.vectors import refresh_counts
 
 NICENESS: Final = 5
 IDLE_SECONDS: Final = 0.5
@@ -171,12 +170,10 @@ class Worker:
 
     async def _index(self, claims: Claims, pool: ParsePool, job: Job, repository: Repository) -> Refreshed:
         progress = _Progress(ProgressStore(self._backend.pool, job.id))
+        await self._vector_sets.serving(claims.connection)  # the run counts what has no vector in it yet
         refresher = Refresher(claims.connection, self._backend.mirrors, pool, self._settings.index, self._memory)
         done = await refresher.refresh(repository, progress.report)
         await self._backend.repositories.looked(repository.id, {})
-        serving = await self._vector_sets.serving(claims.connection)
-        if serving is not None:
-            await refresh_counts(claims.connection, repository.id, serving.id)
         return done
 
     async def _keep_embedding(self, stop: asyncio.Event) -> None:

@@ -46,12 +46,14 @@ class VectorSets:
         return await vector_sets.serving(connection)
 
     async def _activate(self, connection: Connection, target: Choice) -> None:
-        active = await vector_sets.activate(connection, target.embedder.name, target.kind, target.model)
-        serving = await vector_sets.serving(connection)
+        """A set that serves is counted in the same transaction: no search is told that nothing is pending in it before that is so."""
+        async with connection.transaction():
+            active = await vector_sets.activate(connection, target.embedder.name, target.kind, target.model)
+            serving = await vector_sets.serving(connection)
+            if serving is None or serving.id == active.id:
+                await self._count_all(connection, active)
         if serving is not None and serving.id != active.id:
             _log.info("vector_set_building", name=active.name, serving=serving.name)
-        else:
-            await self._count_all(connection, active)
 
     async def round(self, connection: Connection, should_stop: Callable[[], bool] = lambda: False) -> int:
         """Embed what waits in either set until ``should_stop``; returns how many chunks were settled.
@@ -113,8 +115,11 @@ class VectorSets:
         return done
 
     async def _take_over(self, connection: Connection, building: VectorSet) -> None:
-        if await vector_sets.promote(connection, building.id):
-            await self._count_all(connection, building)
+        async with connection.transaction():
+            promoted = await vector_sets.promote(connection, building.id)
+            if promoted:
+                await self._count_all(connection, building)
+        if promoted:
             _log.info("vector_set_serving", name=building.name)
 
     async def _count_all(self, connection: Connection, serving: VectorSet) -> None:

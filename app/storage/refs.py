@@ -11,6 +11,7 @@ from typing import Final
 
 from app.domain.index import RefKind
 from app.storage.engine import Connection
+from app.storage.vectors import recount
 
 MOST_COMMITS: Final = 20
 """Commits indexed on request that are kept beside branches and tags; the oldest requests go first."""
@@ -21,6 +22,12 @@ _REPLACED = """
     FROM (SELECT x.generation, EXISTS (SELECT FROM ref f WHERE f.repository_id = $1 AND f.generation = x.generation) AS shown
           FROM generation x WHERE x.repository_id = $1) s
     WHERE g.repository_id = $1 AND g.generation = s.generation AND (g.replaced_at IS NULL) <> s.shown
+"""
+
+_SHOW = """
+    UPDATE ref SET generation = $3, known_revision = $4 FROM ref former
+    WHERE ref.repository_id = $1 AND ref.name = $2 AND former.repository_id = $1 AND former.name = $2
+    RETURNING former.generation IS DISTINCT FROM $3
 """
 
 _FOLLOW = """
@@ -59,6 +66,7 @@ async def follow(connection: Connection, repository_id: int, seen: Mapping[str, 
         await connection.execute(_FORGET, repository_id, list(seen))
         await connection.execute(_OLD_COMMITS, repository_id, MOST_COMMITS)
         await connection.execute(_REPLACED, repository_id)
+        await recount(connection, repository_id)
 
 
 async def request_commit(connection: Connection, repository_id: int, commit: str) -> None:
@@ -76,6 +84,7 @@ async def forget(connection: Connection, repository_id: int, name: str) -> None:
     """Let go of one ref."""
     await connection.execute("DELETE FROM ref WHERE repository_id = $1 AND name = $2", repository_id, name)
     await connection.execute(_REPLACED, repository_id)
+    await recount(connection, repository_id)
 
 
 async def names(connection: Connection, repository_id: int) -> Sequence[tuple[str, RefKind, str | None]]:
@@ -97,12 +106,10 @@ async def show_indexed(connection: Connection, repository_id: int, name: str, re
 
 
 async def show(connection: Connection, repository_id: int, name: str, generation: int, revision: str) -> None:
-    """Let a ref show a generation; the one that no ref shows any more goes after its grace."""
-    await connection.execute(
-        "UPDATE ref SET generation = $3, known_revision = $4 WHERE repository_id = $1 AND name = $2",
-        repository_id,
-        name,
-        generation,
-        revision,
-    )
-    await connection.execute(_REPLACED, repository_id)
+    """Let a ref show a generation; the one that no ref shows any more goes after its grace. In the caller's transaction.
+
+    The chunks without a vector are counted with it: a search that was told of none would keep the vectors that are there as all there are.
+    """
+    if await connection.fetchval(_SHOW, repository_id, name, generation, revision):
+        await connection.execute(_REPLACED, repository_id)
+        await recount(connection, repository_id)

@@ -211,6 +211,13 @@ async def refresh_counts(connection: Connection, repository_id: int, vector_set:
     return EmbeddingCounts(*(sum(row[name] for row in rows) for name in ("pending", "failed", "withheld")))
 
 
+async def recount(connection: Connection, repository_id: int) -> None:
+    """The same for the set that serves, whichever it is, within the caller's transaction: what becomes visible with it is counted."""
+    serving = await connection.fetchval("SELECT id FROM vector_set WHERE state = 'serving'")
+    if serving is not None:
+        await refresh_counts(connection, repository_id, serving)
+
+
 async def count(connection: Connection, repository_id: int, vector_set: int) -> EmbeddingCounts:
     """The same counts for a set that does not serve yet."""
     row = await connection.fetchrow(_COUNT, repository_id, vector_set)

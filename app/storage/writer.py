@@ -328,13 +328,13 @@ class IndexWriter:
                 self._extractor,
                 self._config_version,
             )
-            await refs.show(self._connection, self._repository_id, self._ref, self.next_gen, revision)
             await self._connection.execute(
                 "UPDATE branch SET current_gen = $3 WHERE repository_id = $1 AND branch_id = $2",
                 self._repository_id,
                 self._branch_id,
                 self.next_gen,
             )
+            await refs.show(self._connection, self._repository_id, self._ref, self.next_gen, revision)
         self.current_gen += 1
         return self.current_gen
 

@@ -25,12 +25,15 @@ from app.domain.ranking import SearchAnswer
 from app.domain.vectors import VectorSet
 from app.indexing import embed_sets
 from app.indexing.embed_sets import VectorSets
+from app.indexing.indexed_definitions import DefinitionMemory
 from app.indexing.parse import ParsePool
+from app.indexing.refresh import Refresher
 from app.ports import EmbeddingFailed
 from app.retrievers import nearest
 from app.retrievers.scope import FIRST_FREE
-from app.storage import vector_index, vector_sets
+from app.storage import vector_index, vector_sets, vectors
 from app.storage.engine import Connection
+from app.storage.snapshots import Snapshots
 from app.worker import Worker
 from tests.integration.conftest import SHOP, Bench, write_tree
 from tests.providers import KEY, ProviderServer, Reply, always, provider, times, when
@@ -549,3 +552,48 @@ async def test_a_key_that_is_refused_is_told_not_tried(
         with pytest.raises(ConfigurationError, match="refused the key"):
             await one_round(bench.backend)
         assert len(server.requests) == 1
+
+
+async def test_what_is_published_counts_as_waiting_from_the_first_moment_on(
+    database_url: str, server: ProviderServer, parse_pool: ParsePool, shop: Path
+) -> None:
+    """A search that met a new generation with the former's count would keep the few vectors there are as all of them."""
+    async with opened(settings(database_url, server), parse_pool) as bench:
+        await bench.index(shop)
+        await until_done(bench.backend)
+        write_tree(shop, {"shop/late.py": "def ferry_timetable():\n    return 1\n"})
+        stored = await bench.service.repositories.get("shop")
+
+        async def unheard(stage: str, done: int, total: int | None) -> None:
+            """No job."""
+
+        async with bench.backend.connect() as own:
+            memory = DefinitionMemory()
+            refresher = Refresher(own, bench.backend.mirrors, parse_pool, bench.backend.settings.index, memory)
+            await refresher.refresh(stored, unheard)
+        waiting = await by_meaning(bench, "ferry timetable")
+        assert waiting.scope.snapshots[0].embeddings_pending == 1
+        await until_done(bench.backend)
+        assert paths(await by_meaning(bench, "ferry timetable"))[0] == "shop/late.py"
+
+
+async def test_a_set_that_begins_to_serve_counts_its_gaps_at_once(
+    database_url: str, server: ProviderServer, parse_pool: ParsePool, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(Settings(database_url=database_url, embedder="none"), parse_pool) as bench:
+        await bench.index(shop)
+    async with opened(settings(database_url, server), parse_pool) as bench:
+        seen: list[tuple[bool, int]] = []
+        counted = vectors.refresh_counts
+
+        async def look_first(connection: Connection, repository_id: int, vector_set: int) -> vectors.EmbeddingCounts:
+            snapshot = (await Snapshots(bench.backend.pool).resolve(())).vectors
+            seen.append((snapshot is not None, repository_id))
+            return await counted(connection, repository_id, vector_set)
+
+        monkeypatch.setattr(vectors, "refresh_counts", look_first)
+        async with bench.backend.connect() as own:
+            await sets_of(bench.backend).serving(own)
+        scope = await Snapshots(bench.backend.pool).resolve(())
+        assert [told for told, _ in seen] == [False], "no search sees a set that was not counted yet"
+        assert (scope.vectors is not None, scope.snapshots[0].embeddings_pending) == (True, await chunks_of(bench.backend))
