@@ -45,6 +45,15 @@ class IndexSettings(BaseModel):
     poll_seconds: float = Field(default=30.0, gt=0, description="how often the worker looks whether a local repository moved on")
 
 
+class RetentionSettings(BaseModel):
+    """How long what no index stands on is kept."""
+
+    job_days: int = Field(default=30, ge=0, description="days after which a finished job is forgotten; a repository's newest stays")
+    blob_days: int = Field(
+        default=90, ge=0, description="days after which a git blob that no index shows and no run asked for is forgotten"
+    )
+
+
 class GitSettings(BaseModel):
     """Git remotes."""
 
@@ -163,6 +172,7 @@ class Settings(BaseSettings):
     log_format: Literal["json", "console"] = Field(default="console", description="log lines as JSON or for people")
     search: SearchSettings = Field(default_factory=SearchSettings, description="read path")
     index: IndexSettings = Field(default_factory=IndexSettings, description="write path")
+    retention: RetentionSettings = Field(default_factory=RetentionSettings, description="what is forgotten, and when")
     git: GitSettings = Field(default_factory=GitSettings, description="git remotes")
     credentials: dict[str, CredentialSettings] | None = Field(
         default=None,

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Coroutine, Mapping
+from dataclasses import asdict
+from math import inf
 from time import monotonic
 from typing import Final
 
@@ -34,6 +36,7 @@ from app.sources import git
 from app.sources.git import GitError
 from app.storage.engine import CONNECTION_ERRORS, Connection, connection
 from app.storage.jobs import Claims, ProgressStore
+from app.storage.retention import forget
 from app.storage.sweep import due, sweep
 
 NICENESS: Final = 5
@@ -42,6 +45,7 @@ RECONNECT_SECONDS: Final = 2.0
 RETRY_SECONDS: Final = 5.0
 PROGRESS_SECONDS: Final = 0.25
 SWEEP_SECONDS: Final = 10.0
+FORGET_SECONDS: Final = 3_600.0
 LOOK_SECONDS: Final = 1.0
 EMBED_STOP_SECONDS: Final = 4.0
 EMBED_WAIT_SECONDS: Final = 10.0
@@ -67,6 +71,7 @@ class Worker:
         self._vector_sets = VectorSets(backend.connect, backend.embedders, backend.settings.embedding)
         self._indexing = False
         self._swept_at = 0.0
+        self._forgot_at = -inf
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve the queue until ``stop``; a lost database is waited for."""
@@ -207,7 +212,21 @@ class Worker:
         for repository_id in await due(own, self._settings.index.grace_seconds):
             swept = await sweep(own, repository_id, self._settings.index.grace_seconds)
             if swept is not None:
-                _log.info("swept", repository_id=repository_id, generations=swept.generations, files=swept.files, merged=swept.merged)
+                _log.info("swept", repository_id=repository_id, **asdict(swept))
+                for kind, removed in (("generation", swept.generations), ("file", swept.files), ("library", swept.libraries)):
+                    metrics.count_removed(kind, removed)
+        await self._forget(own)
+
+    async def _forget(self, own: Connection) -> None:
+        """Remove what is kept for a time only."""
+        if monotonic() - self._forgot_at < FORGET_SECONDS:
+            return
+        self._forgot_at = monotonic()
+        forgotten = await forget(own, self._settings.retention.job_days, self._settings.retention.blob_days)
+        for kind, removed in forgotten.items():
+            metrics.count_removed(kind, removed)
+        if any(forgotten.values()):
+            _log.info("forgotten", **forgotten)
 
     async def _keep_looking(self, stop: asyncio.Event) -> None:
         """Learn the newest revisions of sources whose time has come, so that answers can say ``stale``; have moved ones indexed.

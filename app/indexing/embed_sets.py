@@ -15,6 +15,7 @@ from app.domain.vectors import VectorSet
 from app.embeddings.choice import Choice
 from app.embeddings.factory import Embedders
 from app.indexing.embed import ConnectionFactory, embed_pending
+from app.observability import metrics
 from app.ports import EmbeddingFailed
 from app.storage import vector_index, vector_sets, vectors
 from app.storage.engine import Connection
@@ -136,11 +137,14 @@ class VectorSets:
             await self._index(connection, serving)
         for retired in await vector_sets.retired(connection, GRACE_SECONDS):
             await vector_index.drop(connection, retired)
-            if await vector_sets.remove_some(connection, retired):
+            removed, gone = await vector_sets.remove_some(connection, retired)
+            metrics.count_removed("vector", removed)
+            if gone:
+                metrics.count_removed("vector_set", 1)
                 _log.info("vector_set_removed", name=retired.name)
             else:
                 self._tidy_at = 0.0
-        await vector_sets.forget_cached(connection, self._settings.cache_days)
+        metrics.count_removed("cached_vector", await vector_sets.forget_cached(connection, self._settings.cache_days))
 
     async def _index(self, connection: Connection, vector_set: VectorSet) -> bool:
         """Whether the set has the index it needs; False while another worker builds it."""

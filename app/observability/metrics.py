@@ -60,6 +60,12 @@ METRICS: Final = (
     MetricDefinition("fourfold_embeddings_total", "counter", ("outcome",), "Chunks embedded: computed, cached, failed or withheld."),
     MetricDefinition("fourfold_source_looks_total", "counter", ("outcome",), "Looks at sources: current, moved or failed."),
     MetricDefinition("fourfold_jobs_total", "counter", ("state",), "Index jobs that reached a state."),
+    MetricDefinition(
+        "fourfold_removed_total",
+        "counter",
+        ("kind",),
+        "Removed because nothing shows it or its time is over: generation, file, library, job, blob, vector, vector_set, cached_vector.",
+    ),
 )
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series per counter that nobody asks for
@@ -155,6 +161,11 @@ def count_source(outcome: Literal["current", "moved", "failed"]) -> None:
 
 def count_job(state: str) -> None:
     _counter("fourfold_jobs_total").labels(state).inc()
+
+
+def count_removed(kind: str, amount: int) -> None:
+    if amount:
+        _counter("fourfold_removed_total").labels(kind).inc(amount)
 
 
 def _counter(name: str) -> Counter:

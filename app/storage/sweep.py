@@ -1,10 +1,11 @@
-"""Removes what no readable generation shows any more, and merges the word index's segments.
+"""Removes what no readable generation shows any more, and merges the word index's segments; with them the words of names are counted anew.
 
 Runs on a worker between jobs, under the lock of the repository's jobs: content that a run has committed but not shown yet is not dead.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,6 +49,16 @@ UNUSED_LIBRARIES = """
       AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.repository_id = $1 AND e.target = x.symbol_id)
 """
 
+NAME_WORDS = """
+    INSERT INTO name_word (repository_id, word, symbols, files)
+    SELECT $1, word, sum(symbols), sum(files) FROM (
+        SELECT unnest(words) AS word, 1 AS symbols, 0 AS files FROM symbol WHERE repository_id = $1
+        UNION ALL
+        SELECT unnest(name_words), 0, 1 FROM file_version WHERE repository_id = $1
+    ) AS named
+    GROUP BY word
+"""
+
 SEGMENTS = """
     SELECT (SELECT count(*)::int FROM segment WHERE repository_id = $1) AS segments, r.dead_chunks,
            (SELECT count(*)::int FROM chunk WHERE repository_id = $1) AS live
@@ -61,6 +72,7 @@ class Swept:
 
     generations: int
     files: int
+    libraries: int
     merged: bool
 
 
@@ -83,14 +95,22 @@ async def sweep(connection: Connection, repository_id: int, grace_seconds: float
 
 async def _sweep(connection: Connection, repository_id: int, grace_seconds: float) -> Swept:
     forgotten = await connection.execute(FORGET_GENERATIONS, repository_id, grace_seconds)
+    ended: Counter[str] = Counter()
     for branch in await connection.fetch(READABLE, repository_id):
         for table in BRANCH_TABLES:
-            await connection.execute(DEAD_ROWS.format(table=table), repository_id, branch["branch_id"], branch["generations"])
+            removed = await connection.execute(DEAD_ROWS.format(table=table), repository_id, branch["branch_id"], branch["generations"])
+            ended[table] += _rows(removed)
     dead = [row["file_id"] for row in await connection.fetch(DEAD_FILES, repository_id)]
     if dead:
         await _delete_content(connection, repository_id, dead)
-        await connection.execute(UNUSED_LIBRARIES, repository_id)
-    return Swept(int(forgotten.split()[-1]), len(dead), await _merge_segments(connection, repository_id))
+    libraries = _rows(await connection.execute(UNUSED_LIBRARIES, repository_id)) if ended["edge"] else 0
+    merged = await _merge_segments(connection, repository_id)
+    return Swept(_rows(forgotten), len(dead), libraries, merged)
+
+
+def _rows(status: str) -> int:
+    """How many rows a statement says that it changed."""
+    return int(status.split()[-1])
 
 
 async def _delete_content(connection: Connection, repository_id: int, file_ids: list[int]) -> None:
@@ -120,4 +140,6 @@ async def _merge_segments(connection: Connection, repository_id: int) -> bool:
         repository_id,
     )
     await merge_segments(connection, repository_id, segment_id)
+    await connection.execute("DELETE FROM name_word WHERE repository_id = $1", repository_id)
+    await connection.execute(NAME_WORDS, repository_id)
     return True

@@ -105,6 +105,7 @@ blob = sa.Table(
     sa.Column("sha256", pg.BYTEA, nullable=False),
     sa.Column("reason", sa.Text),
     sa.Column("extractor", sa.Text, nullable=False),
+    sa.Column("used_on", sa.Date, nullable=False, server_default=sa.func.current_date()),
 )
 
 webhook_delivery = sa.Table(

@@ -90,17 +90,18 @@ async def promote(connection: Connection, vector_set_id: int) -> bool:
     return True
 
 
-async def remove_some(connection: Connection, retired_set: VectorSet) -> bool:
-    """Remove part of a retired set, so that no statement runs for long; True when all of it is gone.
+async def remove_some(connection: Connection, retired_set: VectorSet) -> tuple[int, bool]:
+    """Remove part of a retired set, so that no statement runs for long; how many vectors, and whether all of it is gone.
 
     What it cost is kept in the cache until that has not been used for long: a change of mind costs nothing.
     """
     if not await connection.fetchval("SELECT true FROM vector_set WHERE id = $1 AND state = 'retired'", retired_set.id):
-        return False
-    if await _deleted(connection, _REMOVE_ROWS, retired_set.id, _REMOVED_AT_ONCE) == _REMOVED_AT_ONCE:
-        return False
+        return 0, False
+    removed = await _deleted(connection, _REMOVE_ROWS, retired_set.id, _REMOVED_AT_ONCE)
+    if removed == _REMOVED_AT_ONCE:
+        return removed, False
     await connection.execute("DELETE FROM vector_set WHERE id = $1 AND state = 'retired'", retired_set.id)
-    return True
+    return removed, True
 
 
 async def forget_cached(connection: Connection, unused_days: int) -> int:

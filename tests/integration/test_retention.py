@@ -1,0 +1,136 @@
+"""What nothing needs any more goes, and nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from app import bootstrap
+from app.config import Settings
+from app.domain.index import JobState, RepositorySource, SourceKind
+from app.indexing.parse import ParsePool
+from app.observability import metrics
+from app.storage.engine import Connection, connection
+from app.storage.retention import forget
+from app.storage.sweep import MOST_SEGMENTS, sweep
+from tests.integration.conftest import SHOP, Bench, write_tree
+from tests.integration.git_remotes import Remote
+
+pytestmark = pytest.mark.anyio
+
+LONG_AGO = "now() - interval '100 days'"
+
+
+@pytest.fixture
+async def clones(database_url: str, parse_pool: ParsePool, anyio_backend: str, tmp_path: Path) -> AsyncIterator[Bench]:
+    settings = Settings(database_url=database_url, embedder="none", state_dir=tmp_path / "state")
+    async with bootstrap.backend(settings) as backend:
+        yield Bench(backend, bootstrap.compose(backend), parse_pool)
+
+
+async def follow(bench: Bench, remote: Remote) -> None:
+    await bench.service.repositories.put("shop", RepositorySource(url=remote.url, kind=SourceKind.GIT))
+    job, _ = await bench.service.jobs.enqueue("shop")
+    while await bench.worker.step(bench.pool):
+        pass
+    assert (await bench.service.jobs.get(job.id)).state is JobState.SUCCEEDED
+
+
+async def blobs(own: Connection) -> set[str]:
+    return {row["oid"].hex() for row in await own.fetch("SELECT oid FROM blob")}
+
+
+def removed(kind: str) -> float:
+    families = {family.name: family for family in text_string_to_metric_families(metrics.render()[0].decode())}
+    samples = families["fourfold_removed"].samples
+    return sum(sample.value for sample in samples if sample.name.endswith("_total") and sample.labels == {"kind": kind})
+
+
+async def test_old_jobs_go_but_for_those_that_wait_run_or_are_the_newest(bench: Bench, shop: Path, tmp_path: Path) -> None:
+    first, second = await bench.index(shop), await bench.index(shop)
+    other = await bench.index(write_tree(tmp_path / "other", SHOP), "other")
+    waiting, _ = await bench.service.jobs.enqueue("shop")
+    async with connection(bench.backend.dsn) as own:
+        assert await forget(own, 30, 30) == {"job": 0, "blob": 0}, "nothing is old"
+        await own.execute(f"UPDATE job SET created_at = created_at - interval '100 days', finished_at = {LONG_AGO}")
+        assert await forget(own, 30, 30) == {"job": 2, "blob": 0}
+        left = {row["id"] for row in await own.fetch("SELECT id::text FROM job")}
+    assert left == {waiting.id, other.id}
+    assert not left & {first.id, second.id}
+
+
+async def test_a_blob_goes_when_no_index_shows_it_and_no_run_asks_for_it(clones: Bench, tmp_path: Path) -> None:
+    remote = Remote(tmp_path / "remotes")
+    first = remote.commit({**SHOP, "logo.png": "\0\1\2"})
+    await follow(clones, remote)
+    old_id = remote.git("rev-parse", "HEAD:shop/money.py")
+    binary = remote.git("rev-parse", "HEAD:logo.png")
+    remote.commit({"shop/money.py": "def add_levy(a):\n    return a\n"})
+    await follow(clones, remote)
+    async with connection(clones.backend.dsn) as own:
+        everything = await blobs(own)
+        assert {old_id, binary} < everything
+        await own.execute(f"UPDATE blob SET used_on = {LONG_AGO}")
+        assert await forget(own, 30, 90) == {"job": 0, "blob": 1}
+        assert await blobs(own) == everything - {binary}, "the replaced content is still readable"
+        await sweep(own, await own.fetchval("SELECT id FROM repository"), 0)
+        assert await forget(own, 30, 90) == {"job": 0, "blob": 1}
+        assert await blobs(own) == everything - {binary, old_id}
+
+        remote.commit({"extra.py": "EXTRA = 1\n"})
+        await follow(clones, remote)
+        assert await own.fetchval("SELECT count(*) FROM blob WHERE used_on < current_date") == 0, "what a run asks for counts as used"
+        assert binary in await blobs(own)
+
+    job, _ = await clones.service.jobs.enqueue("shop", first)
+    while await clones.worker.step(clones.pool):
+        pass
+    assert (await clones.service.jobs.get(job.id)).state is JobState.SUCCEEDED
+    answer = await clones.search(f"def add_tax rev:{first}", repositories=("shop",))
+    assert answer.results[0].path == "shop/money.py", "what was forgotten is read again"
+
+
+async def test_libraries_go_with_the_last_edge_that_leads_to_them(bench: Bench, tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "tree", {"uses.py": "import helpers\n\n\ndef work():\n    return helpers.lift()\n"})
+    await bench.index(tree)
+    write_tree(tree, {"helpers.py": "def lift():\n    return 1\n"})
+    await bench.index(tree)
+    async with connection(bench.backend.dsn) as own:
+        assert await own.fetchval("SELECT array_agg(name) FROM external") == ["helpers.lift"]
+        swept = await sweep(own, await own.fetchval("SELECT id FROM repository"), 0)
+        assert swept is not None
+        assert (swept.files, swept.libraries) == (0, 1), "the file that used it is the same as before"
+        assert await own.fetchval("SELECT count(*) FROM external") == 0
+
+
+async def test_merging_counts_the_words_of_names_anew(bench: Bench, tmp_path: Path) -> None:
+    for edit in range(MOST_SEGMENTS + 2):
+        tree = write_tree(tmp_path / "tree", {"stays.py": "def ferry_boat(): ...\n", "edited.py": f"def only_{'x' * (edit + 3)}(): ...\n"})
+        await bench.index(tree, "grown")
+    await bench.index(tree, "fresh")
+    words = "SELECT word, symbols, files FROM name_word JOIN repository r ON r.id = repository_id WHERE r.name = $1 ORDER BY word"
+    async with connection(bench.backend.dsn) as own:
+        assert await own.fetch(words, "grown") != await own.fetch(words, "fresh")
+        swept = await sweep(own, await own.fetchval("SELECT id FROM repository WHERE name = 'grown'"), 0)
+        assert swept is not None
+        assert swept.merged
+        assert await own.fetch(words, "grown") == await own.fetch(words, "fresh")
+
+
+async def test_a_worker_sweeps_and_counts(database_url: str, parse_pool: ParsePool, anyio_backend: str, shop: Path) -> None:
+    settings = Settings.model_validate({"database_url": database_url, "embedder": "none", "index": {"grace_seconds": 0}})
+    kinds = ("generation", "file", "job")
+    async with bootstrap.backend(settings) as backend:
+        bench = Bench(backend, bootstrap.compose(backend), parse_pool)
+        await bench.index(shop)
+        (shop / "shop" / "money.py").write_text("def add_levy(a):\n    return a\n")
+        await bench.index(shop)
+        before = {kind: removed(kind) for kind in kinds}
+        async with connection(backend.dsn) as own:
+            await own.execute(f"UPDATE job SET created_at = created_at - interval '100 days', finished_at = {LONG_AGO}")
+            await bench.worker._sweep(own)
+        assert {kind: removed(kind) - before[kind] for kind in kinds} == dict.fromkeys(kinds, 1)
+        assert (await bench.search("def add_levy")).results
