@@ -19,8 +19,10 @@ from app.domain.errors import (
     ConfigurationError,
     Conflict,
     EmbedderUnavailable,
+    FourfoldError,
     InvalidRequest,
     RepositoryNotFound,
+    SourceRefused,
     SourceUnavailable,
     StoreUnavailable,
 )
@@ -136,8 +138,8 @@ class Worker:
         except (Cancelled, RepositoryNotFound):
             await self._finish(claims, job, JobState.CANCELLED, "cancelled on request")
             log.info("index_cancelled")
-        except (FileNotFoundError, NotADirectoryError, PermissionError, InvalidRequest) as error:
-            reason = error.message if isinstance(error, InvalidRequest) else error.strerror or error
+        except (FileNotFoundError, NotADirectoryError, PermissionError, InvalidRequest, SourceRefused, ConfigurationError) as error:
+            reason = error.message if isinstance(error, FourfoldError) else error.strerror or error
             message = f"cannot read {repository.source.location}: {reason}; the last index stays in place"
             await self._backend.repositories.looked(repository.id, {}, message)
             await self._finish(claims, job, JobState.FAILED, message)

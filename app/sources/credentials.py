@@ -29,11 +29,15 @@ def check_credential(name: str | None, address: Address, credentials: Mapping[st
     return found
 
 
-def git_environment(address: Address, ip: str | None, credential: CredentialSettings | None, known_hosts: Path) -> dict[str, str]:
+def git_environment(
+    address: Address, ip: str | None, credential: CredentialSettings | None, known_hosts: Path, ca_file: Path | None = None
+) -> dict[str, str]:
     """Environment variables for a git that talks to ``address``, which is at ``ip``. Raises ConfigurationError for an unreadable secret."""
     environment = {"GIT_ALLOW_PROTOCOL": address.scheme, "GIT_PROTOCOL": "version=2"}
     config: dict[str, str] = {}
     if address.scheme in ("http", "https"):
+        if ca_file is not None:
+            environment["GIT_SSL_CAINFO"] = str(ca_file)
         if ip is not None:
             shown = f"[{ip}]" if ":" in ip else ip
             config["http.curloptResolve"] = f"{address.host}:{address.port}:{shown}"

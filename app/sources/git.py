@@ -29,6 +29,9 @@ _OPTIONS: Final = (
     *("-c", "http.followRedirects=false"),
     *("-c", "submodule.recurse=false"),
 )
+_ADVICE: Final = ("Please make sure you have the correct access rights", "and the repository exists.")
+"""What git adds to every failure over ssh; the reason stands before it."""
+
 _processes: Final[set[subprocess.Popen[bytes]]] = set()
 _processes_lock: Final = threading.Lock()
 _KEPT: Final = ("GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH")
@@ -115,7 +118,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def complaint(stderr: bytes) -> str:
     """The last lines that git complained with; a remote's own words are marked by it as such."""
-    lines = [line.strip() for line in stderr.decode("utf-8", "backslashreplace").splitlines() if line.strip()]
+    lines = [line.strip() for line in stderr.decode("utf-8", "backslashreplace").splitlines()]
+    lines = [line for line in lines if line and line not in _ADVICE]
     return "; ".join(lines[-3:])[:500]
 
 

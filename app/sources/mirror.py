@@ -5,6 +5,7 @@ Every fetch is forced, so that a rewritten history is no obstacle; a fetch that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from app.config import CredentialSettings, GitSettings
-from app.domain.errors import InvalidRequest, SourceUnavailable
+from app.domain.errors import InvalidRequest, SourceRefused, SourceUnavailable
 from app.domain.index import RefKind, short_name
 from app.sources.address import Address, AddressPolicy, parse_address
 from app.sources.credentials import git_environment
@@ -22,6 +23,11 @@ MOST_REFS: Final = 200
 """Refs of one repository that are followed at most."""
 
 LIST_SECONDS: Final = 60.0
+
+_REFUSED: Final = re.compile(
+    "Authentication failed|could not read (Username|Password)|returned error: 40[13]|Permission denied|Host key verification failed"
+)
+"""What git and ssh say where to ask again is of no use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +137,16 @@ class Mirror:
 
     def _ask(self, *arguments: str, seconds: float, stdin: bytes = b"") -> bytes:
         ip = self._policy.check(self.address)
-        environment = git_environment(self.address, ip, self._credential, self.git.directory.parent / "known_hosts")
+        known_hosts = self.git.directory.parent / "known_hosts"
+        environment = git_environment(self.address, ip, self._credential, known_hosts, self._settings.ca_file)
         try:
             return self.git.run(*arguments, environment=environment, seconds=seconds, stdin=stdin)
         except GitError as error:
-            raise SourceUnavailable(f"{self.address.host or self.address.path}: {error}") from None
+            place = self.address.host or self.address.path
+            if not _REFUSED.search(str(error)):
+                raise SourceUnavailable(f"{place}: {error}") from None
+            reason = "the credential was refused" if self._credential else "a credential is needed; name one in source.credential"
+            raise SourceRefused(f"{place}: {reason} ({error})") from None
 
 
 def _parse_refs(answer: bytes) -> tuple[dict[str, str], str | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+import trustme
 
 _AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always")
 
@@ -71,8 +74,8 @@ class HttpRemotes:
 
 
 @contextmanager
-def http_remotes(folder: Path) -> Iterator[HttpRemotes]:
-    """The repositories below ``folder``, served by git's own CGI program on loopback."""
+def http_remotes(folder: Path, ca: trustme.CA | None = None) -> Iterator[HttpRemotes]:
+    """The repositories below ``folder``, served by git's own CGI program on loopback; over https with a certificate of ``ca`` if given."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -133,6 +136,11 @@ def http_remotes(folder: Path) -> Iterator[HttpRemotes]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     remotes = HttpRemotes(f"http://127.0.0.1:{server.server_port}")
+    if ca is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        ca.issue_cert("localhost").configure_cert(context)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        remotes.url = f"https://localhost:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
