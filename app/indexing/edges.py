@@ -10,13 +10,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import structlog
+
 from app.domain.code import Reference
 from app.domain.facts import FileFacts, ResolvedEdge
 from app.indexing.centrality import pagerank
-from app.indexing.indexed_definitions import FreshFacts, IndexedDefinitions
+from app.indexing.indexed_definitions import MOST_COMPLETE, FreshFacts, IndexedDefinitions
 from app.indexing.resolve import DefinitionIndex, affected_names, resolve_module, stale_modules
 from app.storage.facts import FactReader
 from app.storage.writer import IndexWriter
+
+_log = structlog.get_logger(__name__)
 
 BATCH_FILES: Final = 500
 
@@ -49,20 +53,33 @@ async def resolve_edges(
         return False
     reader = writer.next_facts
     live = await reader.live()
-    missing = definitions.missing(live)
-    wanted = missing | (come & set(live.values()))
-    facts = fresh.of(wanted)
-    facts.update((file.file_id, file) for file in await reader.files(sorted(wanted - facts.keys())))
-    await asyncio.to_thread(definitions.update, live, [facts[file_id] for file_id in missing])
+    await _complete(definitions, reader, live, fresh)
     index = definitions.index
-    if writer.current_gen == 0:
+    if writer.current_gen == 0 or 2 * len(come) > len(live):
         stale = live
     else:
-        arrived = [facts[file_id] for file_id in sorted(come & facts.keys())]
+        arrived = await _facts(reader, sorted(come & set(live.values())), fresh)
         stale = await _stale(reader, index, live, arrived, gone)
     await writer.end_edges((set(stale.values()) - come) | gone)
     await _write_edges(writer, stale, fresh, index, meanwhile)
     return True
+
+
+async def _complete(definitions: IndexedDefinitions, reader: FactReader, live: Mapping[str, int], fresh: FreshFacts) -> None:
+    """Let the definitions be those of the live files, read portion by portion: as rows they take several times what they take here."""
+    missing = sorted(definitions.missing(live))
+    sparse = len(missing) == len(live) and await reader.symbols() > MOST_COMPLETE
+    if sparse:
+        _log.warning("definitions_left_out", kinds="fields, values and macros", more_symbols_than=MOST_COMPLETE)
+    await asyncio.to_thread(definitions.keep, live)
+    for start in range(0, len(missing), BATCH_FILES):
+        facts = await _facts(reader, missing[start : start + BATCH_FILES], fresh)
+        await asyncio.to_thread(definitions.add, facts, sparse=sparse)
+
+
+async def _facts(reader: FactReader, file_ids: Sequence[int], fresh: FreshFacts) -> list[FileFacts]:
+    known = fresh.of(file_ids)
+    return [*known.values(), *await reader.files([file_id for file_id in file_ids if file_id not in known])]
 
 
 async def _stale(

@@ -9,8 +9,12 @@ from app.domain.analysis import FileAnalysis
 from app.domain.facts import FileFacts
 from app.indexing.resolve import DefinitionIndex
 
-MOST_REFERENCES: Final = 500_000
-"""References of just extracted files that are kept in memory: about 100 MB."""
+MOST_FACTS: Final = 500_000
+"""Symbols and references of just extracted files that are kept in memory: about 150 MB."""
+
+MOST_COMPLETE: Final = 1_000_000
+"""Symbols of a repository whose definitions are all looked at when names are resolved; of a larger one fields, values and macros are
+left out, so that resolving takes some 500 MB for a million functions and types (docs/decisions/0017-memory.md)."""
 
 MOST_SYMBOLS: Final = 200_000
 """The largest index that is kept between runs: about 130 MB."""
@@ -21,13 +25,13 @@ class FreshFacts:
 
     def __init__(self) -> None:
         self._files: Final[dict[int, FileFacts]] = {}
-        self._references = 0
+        self._kept = 0
 
     def keep(self, file_id: int, analysis: FileAnalysis) -> None:
-        if analysis.language is None or self._references > MOST_REFERENCES:
+        if analysis.language is None or self._kept > MOST_FACTS:
             return
         found = analysis.extraction
-        self._references += len(found.references)
+        self._kept += len(found.references) + len(found.symbols)
         self._files[file_id] = FileFacts(
             file_id, analysis.path, analysis.language, found.symbols, analysis.symbol_ids, found.references, found.imports, found.bindings
         )
@@ -48,13 +52,16 @@ class IndexedDefinitions:
         """The file versions that the index has not, given path → file id of all."""
         return {file_id for path, file_id in live.items() if self._file_ids.get(path) != file_id}
 
-    def update(self, live: Mapping[str, int], missing: Iterable[FileFacts]) -> None:
-        """Let the index consist of exactly these files. A version never changes, so that what is in the index already stays."""
+    def keep(self, live: Mapping[str, int]) -> None:
+        """Forget what is not among these files. A version never changes, so that what stays in the index is as it should be."""
         for path in [path for path, file_id in self._file_ids.items() if live.get(path) != file_id]:
             del self._file_ids[path]
             self.index.remove(path)
-        for file in missing:
-            self.index.add(file)
+
+    def add(self, files: Iterable[FileFacts], *, sparse: bool) -> None:
+        """Take in files that are missing."""
+        for file in files:
+            self.index.add(file, sparse=sparse)
             self._file_ids[file.path] = file.file_id
 
 

@@ -34,6 +34,9 @@ SEGMENT_ENTRIES: Final = 4_000_000
 COPY_FILES: Final = 128
 """Files per COPY: large enough to be fast, small enough to overlap with parsing."""
 
+COPY_ROWS: Final = 50_000
+"""Rows per COPY: some 50 MB. A header of register names has tens of thousands of symbols, a Python file of Django's 120 rows."""
+
 PARSE_FAILURES: Final = frozenset({SkipReason.PARSE_TIMEOUT, SkipReason.PARSE_CRASH, SkipReason.PARSE_ERROR})
 
 Report = Callable[[str, int, int | None], Awaitable[None]]
@@ -115,6 +118,26 @@ def _no_collection() -> Iterator[None]:
 
 
 @dataclass(slots=True)
+class _Pending:
+    """Analysed files that wait for a COPY."""
+
+    files: list[FileAnalysis] = field(default_factory=list)
+    rows: int = 0
+
+    def add(self, analysis: FileAnalysis) -> None:
+        self.files.append(analysis)
+        self.rows += len(analysis.chunks) + len(analysis.extraction.symbols) + len(analysis.extraction.references)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.files) >= COPY_FILES or self.rows >= COPY_ROWS
+
+    def clear(self) -> None:
+        self.files.clear()
+        self.rows = 0
+
+
+@dataclass(slots=True)
 class _Tree:
     """The next generation as it takes shape."""
 
@@ -168,10 +191,10 @@ async def _store_segment(
     report: Report,
 ) -> bool:
     """Write one segment; true when the results are exhausted. A tree without any change opens no segment."""
-    pending: list[FileAnalysis] = []
+    pending = _Pending()
     async for result in results:
         if isinstance(result, FileAnalysis):
-            pending.append(result)
+            pending.add(result)
             break
         _note(result, stored, tree)
     else:
@@ -180,11 +203,11 @@ async def _store_segment(
         postings = PostingsBuilder()
         async for result in results:
             if isinstance(result, FileAnalysis):
-                pending.append(result)
+                pending.add(result)
             else:
                 _note(result, stored, tree)
-            await report("analyse", len(tree.versions) + len(tree.skipped) + len(pending), total)
-            if len(pending) >= COPY_FILES:
+            await report("analyse", len(tree.versions) + len(tree.skipped) + len(pending.files), total)
+            if pending.is_full:
                 await _write(pending, segment, postings, tree)
                 await report("analyse", len(tree.versions) + len(tree.skipped), total)
                 if postings.entries > SEGMENT_ENTRIES:
@@ -205,8 +228,8 @@ def _note(result: SkippedFile | Unchanged, stored: Mapping[str, Sequence[StoredV
     tree.versions[result.path] = next(version.file_id for version in stored[result.path] if version.sha256 == result.sha256)
 
 
-async def _write(pending: list[FileAnalysis], segment: SegmentWriter, postings: PostingsBuilder, tree: _Tree) -> None:
-    for analysis, written in zip(pending, await segment.add(pending), strict=True):
+async def _write(pending: _Pending, segment: SegmentWriter, postings: PostingsBuilder, tree: _Tree) -> None:
+    for analysis, written in zip(pending.files, await segment.add(pending.files), strict=True):
         postings.add(written.file_id, written.first_chunk_id, analysis.counts)
         tree.versions[analysis.path] = written.file_id
         tree.fresh.keep(written.file_id, analysis)

@@ -105,9 +105,6 @@ class _FileResolver:
         found += self._iterations()
         return sorted(found, key=_place)
 
-    def _scope(self, enclosing: int | None) -> Definition | None:
-        return None if enclosing is None else self._module.definitions[enclosing]
-
     def _meaning(self, reference: Reference) -> Meaning | None:
         name = reference.name
         if name not in self._known and name not in self._module.bindings and name not in _UNNAMED and not self._is_bound_or_key(reference):
@@ -116,7 +113,7 @@ class _FileResolver:
         line = reference.line if self._varying and _first(reference.receiver or name) in self._varying else 0
         key = (reference.enclosing, reference.receiver, name, reference.kind, line)
         if key not in self._meanings:
-            scope = None if reference.enclosing is None else self._module.definitions[reference.enclosing]
+            scope = self._module.at(reference.enclosing)
             if scope is not None and (
                 reference.kind is ReferenceKind.DECORATE or (reference.kind is ReferenceKind.INHERIT and scope.is_type)
             ):
@@ -157,7 +154,7 @@ class _FileResolver:
         family = self._module.family
         if len(several) < 2 or reference.receiver is not None or family not in (PYTHON, RUBY, PHP, JAVASCRIPT):
             return several
-        scope = several[0].container if family is JAVASCRIPT else self._scope(reference.enclosing)
+        scope = several[0].container if family is JAVASCRIPT else self._module.at(reference.enclosing)
         if any(d.module is not self._module or d.container is not scope for d in several):
             return several
         return [d for d in several if d.line <= reference.line][-1:] or several
@@ -246,13 +243,12 @@ class _FileResolver:
 
     def _edge_of_kind(self, ordinal: int, reference: Reference, target: Definition, kind: EdgeKind, *, certain: bool) -> ResolvedEdge:
         edge_class = EdgeClass.EXACT if certain else EdgeClass.LIKELY
-        enclosing = reference.enclosing
-        source = self._module.id if enclosing is None else self._module.definitions[enclosing].id
+        source = self._source(reference.enclosing)
         self._paths[target.id] = target.module.path
         return ResolvedEdge(source, target.id, kind, edge_class, ordinal, reference.line)
 
     def _source(self, enclosing: int | None) -> int:
-        scope = self._scope(enclosing)
+        scope = self._module.at(enclosing)
         return self._module.id if scope is None else scope.id
 
     def _external(self, ordinal: int, reference: Reference, meaning: Meaning) -> ResolvedEdge:
@@ -264,7 +260,7 @@ class _FileResolver:
     def _iterations(self) -> Iterator[ResolvedEdge]:
         """From a loop to the methods that it calls on what it loops over."""
         for binding in self._names.flow.of(self._module).iterated if "__iter__" in self._known else ():
-            scope = self._scope(binding.enclosing)
+            scope = self._module.at(binding.enclosing)
             looped = self._names.flow.value(Place(self._module, scope, binding.line), parse(binding.value), 0)
             for one in looped.each if looped is not None else ():
                 for method in self._names.flow.contents.iteration(one) if one.instance else ():

@@ -19,6 +19,7 @@ _REFERENCES = "file_id, name, kind, line, receiver, enclosing"
 _LIVE = "FROM file WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $3 AND to_gen > $3 AND language IS NOT NULL"
 
 LIVE_FILES = f"SELECT path, file_id {_LIVE} ORDER BY path"
+SYMBOL_COUNT = f"SELECT count(*) FROM symbol WHERE repository_id = $1 AND file_id IN (SELECT file_id {_LIVE})"
 FILES = "SELECT file_id, path, language FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY path"
 SYMBOLS = f"SELECT {_SYMBOLS} FROM symbol WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
 IMPORTS = f"SELECT {_IMPORTS} FROM import WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
@@ -49,6 +50,11 @@ class FactReader:
     async def live(self) -> dict[str, int]:
         """path → file id of the files with a language, in the order of paths."""
         return {row["path"]: row["file_id"] for row in await self._connection.fetch(LIVE_FILES, *self._key)}
+
+    async def symbols(self) -> int:
+        """The number of symbols in the files with a language."""
+        found: int = await self._connection.fetchval(SYMBOL_COUNT, *self._key)
+        return found
 
     async def files(self, file_ids: Sequence[int]) -> list[FileFacts]:
         """Symbols, imports, bindings and base lists of file versions, be they live or not; other references are left out."""

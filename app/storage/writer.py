@@ -283,11 +283,11 @@ class IndexWriter:
                 *arguments,
                 stored[0][ended].tolist(),
             )
-            rows = zip(symbols[moved].tolist(), values[moved].tolist(), strict=True)
+            rows = zip(map(int, symbols[moved]), map(float, values[moved]), strict=True)
             await self._connection.copy_records_to_table(
                 "centrality",
                 columns=["repository_id", "branch_id", "symbol_id", "value", "from_gen"],
-                records=[(self._repository_id, self._branch_id, symbol, value, self.next_gen) for symbol, value in rows],
+                records=((self._repository_id, self._branch_id, symbol, value, self.next_gen) for symbol, value in rows),
             )
 
     async def measure_coverage(self, skipped: Mapping[str, SkipReason]) -> tuple[Coverage, int]:

@@ -241,9 +241,10 @@ def _closed(names: set[str], modules: set[str], index: DefinitionIndex) -> Affec
         for pair in pairs
     ]
     heirs = [
-        (module.definitions[ordinal].name, {reference.name for reference in references})
+        (heir.name, {reference.name for reference in references})
         for module in index.modules.values()
         for ordinal, references in module.bases.items()
+        if (heir := module.at(ordinal)) is not None
     ]
     size = -1
     while size != len(names):

@@ -19,7 +19,7 @@ from app.indexing.resolution.expressions import (
     Slice,
     Subscript,
 )
-from app.indexing.resolution.index import Definition, Module
+from app.indexing.resolution.index import Module
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -113,7 +113,3 @@ def last_name(expression: Expression) -> str:
     while isinstance(expression, Subscript):
         expression = expression.owner
     return expression.name if isinstance(expression, Name | Attribute) else ""
-
-
-def scope_of(module: Module, enclosing: int | None) -> Definition | None:
-    return None if enclosing is None else module.definitions[enclosing]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from app.domain.code import Binding, SymbolKind
-from app.indexing.resolution.assigned import scope_of
 from app.indexing.resolution.expression_parser import parse
 from app.indexing.resolution.expressions import Argument, Attribute, Call, Expression, Name
 from app.indexing.resolution.index import Definition, Module
@@ -153,7 +152,7 @@ class CallSites:
     def _sites_in(self, module: Module) -> Iterator[tuple[str, _Site]]:
         facts = self._flow.of(module)
         for binding in facts.passes:
-            site = _Site(Place(module, scope_of(module, binding.enclosing), binding.line), binding.value)
+            site = _Site(Place(module, module.at(binding.enclosing), binding.line), binding.value)
             match = _LAST_NAME.search(binding.value.partition("(")[0])
             name = match[1] if match is not None else ""
             yield name, site
@@ -174,6 +173,6 @@ def decorations(module: Module, enclosing: int | None, target: str, bindings: Se
     found: list[CallSite] = []
     for binding in reversed(bindings):
         call = Call(parse(binding.value), (Argument(None, value),))
-        found.append((Place(module, scope_of(module, enclosing)), call))
+        found.append((Place(module, module.at(enclosing)), call))
         value = call
     return found[::-1]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from app.domain.code import Binding, BindingKind, SymbolKind
-from app.indexing.resolution.assigned import Assigned, Bound, assigned, in_force, scope_of
+from app.indexing.resolution.assigned import Assigned, Bound, assigned, in_force
 from app.indexing.resolution.call_sites import decorations
 from app.indexing.resolution.contents import GIVING, Contents, overlaid
 from app.indexing.resolution.expression_parser import parse
@@ -92,7 +92,7 @@ class Flow:
         if not items:
             return found
         added = [
-            (target.key, binding, Place(module, scope_of(module, binding.enclosing), binding.line))
+            (target.key, binding, Place(module, module.at(binding.enclosing), binding.line))
             for target, binding in items
             if isinstance(target.owner, Name) and (line == 0 or binding.line <= line or binding.enclosing != _ordinal(scope))
         ]
@@ -107,7 +107,7 @@ class Flow:
 
     def _bound(self, module: Module, bound: Bound, depth: int) -> Meaning | None:
         binding = bound.binding
-        place = Place(module, scope_of(module, binding.enclosing), binding.line)
+        place = Place(module, module.at(binding.enclosing), binding.line)
         if depth >= MOST_LINKS:
             return OPAQUE
         if binding.kind is BindingKind.DECLARE:
@@ -225,12 +225,12 @@ class Flow:
     def _holds(self, type_: Definition, owner: Name, bound: Bound, depth: int) -> bool:
         """Whether a variable to whose attribute something is assigned is an object of the type."""
         binding = bound.binding
-        place = Place(type_.module, scope_of(type_.module, binding.enclosing), binding.line)
+        place = Place(type_.module, type_.module.at(binding.enclosing), binding.line)
         value = self.value(place, owner, depth + 2)
         return value is not None and any(one.instance and type_ in one.definitions for one in value.each)
 
     def _belongs(self, type_: Definition, binding: Binding) -> bool:
-        return self._names.own_type(type_.module, scope_of(type_.module, binding.enclosing)) is type_
+        return self._names.own_type(type_.module, type_.module.at(binding.enclosing)) is type_
 
     def decorated(self, definition: Definition, depth: int) -> Meaning | None:
         """What a decorated function's name means to others, when the decorators give something else of the repository."""

@@ -15,6 +15,7 @@ from app.indexing.resolution.families import JAVASCRIPT, PYTHON, Family, family_
 Derived = TypeVar("Derived")
 Item = TypeVar("Item")
 
+_SPARED = frozenset({SymbolKind.FIELD, SymbolKind.ENUM_MEMBER, SymbolKind.MACRO, SymbolKind.CONSTANT, SymbolKind.VARIABLE})
 _MEMBERS = frozenset({SymbolKind.METHOD, SymbolKind.FUNCTION, SymbolKind.PROPERTY, SymbolKind.FIELD, SymbolKind.CONSTRUCTOR})
 
 
@@ -60,6 +61,7 @@ class Definition:
 class Module:
     """One file: its definitions in order, by local name, and what it brings in. ``names`` are those of its symbols as written.
 
+    Of a very large repository only a part of the definitions is there (``DefinitionIndex.add``); ``at`` finds one by its ordinal.
     ``holders``: local names of what is no type and has members that stand outside of it (``app.use = function () {}``).
     """
 
@@ -82,6 +84,13 @@ class Module:
     declared: Sequence[tuple[str, frozenset[str]]] | None = None
     carried: Sequence[tuple[str, frozenset[str]]] | None = None
     words: frozenset[str] | None = None
+    ordinals: dict[int, Definition] | None = None
+
+    def at(self, ordinal: int | None) -> Definition | None:
+        """The definition of this ordinal; None for None and for what was left out."""
+        if ordinal is None:
+            return None
+        return self.definitions[ordinal] if self.ordinals is None else self.ordinals.get(ordinal)
 
 
 class DefinitionIndex:
@@ -105,9 +114,13 @@ class DefinitionIndex:
         for file in files:
             self.add(file)
 
-    def add(self, file: FileFacts) -> None:
-        """Take in a file's symbols, imports and base lists; references of other kinds are not kept."""
-        module = _module(file)
+    def add(self, file: FileFacts, *, sparse: bool = False) -> None:
+        """Take in a file's symbols, imports and base lists; references of other kinds are not kept.
+
+        ``sparse`` leaves out fields, values and macros: in headers of register names they are nearly all there is. Uses of them are
+        found by name alone then.
+        """
+        module = _module(file, sparse=sparse)
         self.modules[module.path] = module
         for table, key in self._places(module):
             table.setdefault(key, []).append(module)
@@ -248,7 +261,7 @@ def is_member(definition: Definition) -> bool:
     return "." in definition.local and definition.kind in _MEMBERS
 
 
-def _module(file: FileFacts) -> Module:
+def _module(file: FileFacts, *, sparse: bool) -> Module:
     directory, _, filename = file.path.rpartition("/")
     stem = filename.partition(".")[0]
     if stem in ("__init__", "mod") and directory:
@@ -264,16 +277,26 @@ def _module(file: FileFacts) -> Module:
         if imported.local:
             module.bindings.setdefault(imported.local, []).append(imported)
     module.assigned = tuple(file.bindings)
-    _define(module, file)
+    _define(module, file, _left_out(file) if sparse else frozenset())
     for reference in file.references:
         if reference.kind is ReferenceKind.INHERIT and reference.enclosing is not None:
             module.bases.setdefault(reference.enclosing, []).append(reference)
     return module
 
 
-def _define(module: Module, file: FileFacts) -> None:
+def _left_out(file: FileFacts) -> frozenset[int]:
+    """Ordinals of what can be spared: values that contain nothing."""
+    used = {symbol.container for symbol in file.symbols}
+    return frozenset(ordinal for ordinal, symbol in enumerate(file.symbols) if symbol.kind in _SPARED and ordinal not in used)
+
+
+def _define(module: Module, file: FileFacts, left_out: Set[int]) -> None:
+    if left_out:
+        module.ordinals = {}
     for ordinal, (identifier, symbol) in enumerate(zip(file.symbol_ids, file.symbols, strict=True)):
-        container = None if symbol.container is None else module.definitions[symbol.container]
+        if ordinal in left_out:
+            continue
+        container = module.at(symbol.container)
         if container is not None and container.kind is SymbolKind.NAMESPACE:
             namespace, parent = container.full, None
         elif container is not None:
@@ -304,6 +327,8 @@ def _define(module: Module, file: FileFacts) -> None:
             is_local=module.family is not JAVASCRIPT and container is not None and (container.is_callable or container.is_local),
         )
         module.definitions.append(definition)
+        if module.ordinals is not None:
+            module.ordinals[ordinal] = definition
         if parent is None and "." in local and module.family is JAVASCRIPT:
             module.holders.add(definition.owner)
         if symbol.kind is SymbolKind.NAMESPACE:
