@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.domain.facts import FileFacts
@@ -138,6 +138,7 @@ def test_the_order_of_files_plays_no_part(shuffler: random.Random) -> None:
 
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.sampled_from(CHANGES), min_size=1, max_size=6))
+@example([("kit/src/main.ts", "export function begin() {}\n"), ("kit/src/main.ts", None)])
 def test_incremental_and_full_builds_agree(changes: list[tuple[str, str | None]]) -> None:
     files = {file.path: file for file in facts(SOURCES)}
     edges = built(files)

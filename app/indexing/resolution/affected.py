@@ -22,6 +22,7 @@ from app.domain.manifests import is_manifest
 from app.indexing.resolution.carried import binding_words, carried_by, changed_bindings, signature_words, words_of
 from app.indexing.resolution.families import FAMILIES, GO, JAVA, JAVASCRIPT, Family, family_of
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
+from app.indexing.resolution.manifests import names_of
 from app.indexing.resolution.signatures import return_type
 
 _OPERATORS = frozenset({"__call__", "__enter__", "__iter__", "__next__", *(f.constructor for f in FAMILIES.values())})
@@ -64,6 +65,8 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
         if only is not None:
             family = family_of(only.language)
             modules |= _module_names(path, family, index)
+            if family is JAVASCRIPT:
+                modules |= {part for written in names_of(path, index) for part in _parts(written)}
             opened += _rivals(path, family, index)
     names |= _top_names(opened, index)
     return _closed(names, modules, index) if names or modules else Affected()

@@ -31,7 +31,7 @@ CallSite = tuple[Place, Call]
 
 
 @dataclass(slots=True, eq=False)
-class _Site:
+class Site:
     """A call, read only when somebody asks for it."""
 
     place: Place
@@ -60,11 +60,11 @@ class CallSites:
     def __init__(self, names: Names, flow: Flow) -> None:
         self._names = names
         self._flow = flow
-        self._sites: dict[tuple[str, str], list[_Site]] | None = None
-        self._own_sites: dict[tuple[int, str], list[_Site]] = {}
-        self._callees: dict[tuple[_Site, int], Meaning | None] = {}
+        self._sites: dict[tuple[str, str], list[Site]] | None = None
+        self._own_sites: dict[tuple[int, str], list[Site]] = {}
+        self._callees: dict[tuple[Site, int], Meaning | None] = {}
         self._found: dict[tuple[int, int], list[CallSite]] = {}
-        self._aliased: dict[tuple[int, int], dict[int, list[CallSite]]] = {}
+        self._aliased: dict[tuple[int, int], dict[Definition, list[CallSite]]] = {}
 
     def of(self, function: Definition, depth: int) -> list[CallSite]:
         """The calls of a function or, for a constructor, of its type; of a method, and by another name, those in its own file only.
@@ -78,11 +78,9 @@ class CallSites:
         return self._found[key]
 
     def _of(self, function: Definition, depth: int) -> list[CallSite]:
-        if self._sites is None:
-            self._sites = self._gathered()
         family = function.module.family.name
         name = function.owner.rpartition(".")[2] if function.kind is SymbolKind.CONSTRUCTOR else function.name
-        named = self._sites.get((family, name), [])
+        named = self._named().get((family, name), [])
         if len(named) > MOST_CALL_SITES or function.kind is SymbolKind.METHOD:
             named = self._own_sites.get((function.module.id, name), [])
         else:
@@ -94,19 +92,19 @@ class CallSites:
             call = site.read()
             if call is not None and any(self._is_call_of(one, function) for one in self._callee(site, call, depth)):
                 found.append((site.place, call))
-        return found + self._by_another_name(function.module, depth).get(function.id, [])
+        return found + self.by_another_name(function.module, depth).get(function, [])
 
-    def _by_another_name(self, module: Module, depth: int) -> dict[int, list[CallSite]]:
-        """Id of a function → the calls in a file whose callee goes by another name than the function's."""
+    def by_another_name(self, module: Module, depth: int) -> dict[Definition, list[CallSite]]:
+        """Function → the calls in a file whose callee goes by another name than the function's."""
         key = (module.id, depth)
         if key not in self._aliased:
-            aliased: dict[int, list[CallSite]] = {}
-            for site in (self._sites or {}).get((module.family.name, _ALIASED + module.path), ()):
+            aliased: dict[Definition, list[CallSite]] = {}
+            for site in self._named().get((module.family.name, _ALIASED + module.path), ()):
                 call = site.read()
                 if call is None:
                     continue
                 for target in self._called(self._callee(site, call, depth)):
-                    aliased.setdefault(target.id, []).append((site.place, call))
+                    aliased.setdefault(target, []).append((site.place, call))
             self._aliased[key] = aliased
         return self._aliased[key]
 
@@ -124,7 +122,7 @@ class CallSites:
         scope = place.scope
         return scope is not None and scope.is_callable and name in scope.signature and name in self._names.parameters_of(scope)
 
-    def _callee(self, site: _Site, call: Call, depth: int) -> Sequence[Meaning]:
+    def _callee(self, site: Site, call: Call, depth: int) -> Sequence[Meaning]:
         depth += depth & 1
         key = (site, depth)
         if key not in self._callees:
@@ -140,19 +138,28 @@ class CallSites:
         made = [self._names.constructor(type_) for type_ in callee.types]
         return any(one is not None and function in one.definitions for one in made)
 
-    def _gathered(self) -> dict[tuple[str, str], list[_Site]]:
-        found: defaultdict[tuple[str, str], list[_Site]] = defaultdict(list)
+    def _named(self) -> dict[tuple[str, str], list[Site]]:
+        if self._sites is None:
+            self._sites = self._gathered()
+        return self._sites
+
+    def _gathered(self) -> dict[tuple[str, str], list[Site]]:
+        found: defaultdict[tuple[str, str], list[Site]] = defaultdict(list)
         for path in sorted(self._names.index.modules):
             module = self._names.index.modules[path]
-            for name, site in self._sites_in(module) if module.assigned and not is_test(path) else ():
+            if not module.assigned or is_test(path):
+                continue
+            if module.sites is None:
+                module.sites = list(self._sites_in(module))
+            for name, site in module.sites:
                 found[module.family.name, name].append(site)
                 self._own_sites.setdefault((module.id, name), []).append(site)
         return found
 
-    def _sites_in(self, module: Module) -> Iterator[tuple[str, _Site]]:
+    def _sites_in(self, module: Module) -> Iterator[tuple[str, Site]]:
         facts = self._flow.of(module)
         for binding in facts.passes:
-            site = _Site(Place(module, module.at(binding.enclosing), binding.line), binding.value)
+            site = Site(Place(module, module.at(binding.enclosing), binding.line), binding.value)
             match = _LAST_NAME.search(binding.value.partition("(")[0])
             name = match[1] if match is not None else ""
             yield name, site
@@ -160,7 +167,7 @@ class CallSites:
                 yield _ALIASED + module.path, site
         for (enclosing, target), bindings in facts.decorated.items():
             for place, call in decorations(module, enclosing, target, bindings):
-                site = _Site(place, "", call)
+                site = Site(place, "", call)
                 if isinstance(call.callee, Name | Attribute):
                     yield call.callee.name, site
                 else:

@@ -40,17 +40,16 @@ class Flow:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._assigned: dict[int, Assigned] = {}
         self.contents = Contents(names, self)
         self.passed = Passed(names, self)
         self._locals: dict[tuple[int, int, str, int, int], Meaning | None] = {}
         self._attributes: dict[tuple[int, str, int], Meaning | None] = {}
 
     def of(self, module: Module) -> Assigned:
-        found = self._assigned.get(module.id)
-        if found is None:
-            found = self._assigned[module.id] = assigned(module)
-        return found
+        """The file's bindings, sorted once."""
+        if module.facts is None:
+            module.facts = assigned(module)
+        return module.facts
 
     # Names
 
@@ -70,7 +69,7 @@ class Flow:
         is_parameter = name in scope.signature and name in self._names.parameters_of(scope)
         if not bounds:
             return self.passed.parameter(scope, name, depth) if is_parameter else None
-        values = [self._bound(scope.module, bound, depth) for bound in in_force(bounds, line)]
+        values = [self.bound(scope.module, bound, depth) for bound in in_force(bounds, line)]
         if is_parameter and not any(bound.binding.line < line <= bound.binding.until for bound in bounds):
             values.append(self.passed.parameter(scope, name, depth))
         return self._with_items(scope.module, scope, name, any_of(values), line)
@@ -82,7 +81,7 @@ class Flow:
             return None
         key = (module.id, owner.ordinal if owner is not None else -1, name, line, depth)
         if key not in self._locals:
-            found = any_of(self._bound(module, bound, depth) for bound in in_force(bounds or (), line)).weakened(False)
+            found = any_of(self.bound(module, bound, depth) for bound in in_force(bounds or (), line)).weakened(False)
             self._locals[key] = self._with_items(module, owner, name, found, line)
         return self._locals[key]
 
@@ -105,7 +104,8 @@ class Flow:
             container = container._replace(items=overlaid(container.items, paths))
         return Meaning(container=container._replace(added=tuple(added)), certain=False)
 
-    def _bound(self, module: Module, bound: Bound, depth: int) -> Meaning | None:
+    def bound(self, module: Module, bound: Bound, depth: int) -> Meaning | None:
+        """What one binding gives."""
         binding = bound.binding
         place = Place(module, module.at(binding.enclosing), binding.line)
         if depth >= MOST_LINKS:
@@ -218,8 +218,8 @@ class Flow:
             if isinstance(owner, Name)
             and (self._belongs(type_, bound.binding) if owner.name in selves else self._holds(type_, owner, bound, depth))
         ]
-        values = [self._bound(type_.module, bound, depth) for bound in bounds]
-        values += [self._bound(type_.module, bound, depth) for bound in facts.names.get((type_.ordinal, name), ())]
+        values = [self.bound(type_.module, bound, depth) for bound in bounds]
+        values += [self.bound(type_.module, bound, depth) for bound in facts.names.get((type_.ordinal, name), ())]
         return any_of(values) if values else None
 
     def _holds(self, type_: Definition, owner: Name, bound: Bound, depth: int) -> bool:

@@ -6,11 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from sys import intern
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from app.domain.code import Binding, Import, Reference, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
 from app.indexing.resolution.families import JAVASCRIPT, PYTHON, Family, family_of
+
+if TYPE_CHECKING:
+    from app.indexing.resolution.assigned import Assigned
+    from app.indexing.resolution.call_sites import Site
 
 Derived = TypeVar("Derived")
 Item = TypeVar("Item")
@@ -84,6 +88,8 @@ class Module:
     declared: Sequence[tuple[str, frozenset[str]]] | None = None
     carried: Sequence[tuple[str, frozenset[str]]] | None = None
     words: frozenset[str] | None = None
+    facts: Assigned | None = None
+    sites: Sequence[tuple[str, Site]] | None = None
     ordinals: dict[int, Definition] | None = None
 
     def at(self, ordinal: int | None) -> Definition | None:
@@ -110,9 +116,32 @@ class DefinitionIndex:
         self._shown: dict[str, Counter[str]] = defaultdict(Counter)
         self._members: dict[str, set[str]] | None = None
         self._derived: Any = None
-        self._sorted = True
+        self._unsorted_modules: dict[int, list[Module]] = {}
+        self._unsorted_definitions: dict[int, list[Definition]] = {}
         for file in files:
             self.add(file)
+
+    def with_others(self, paths: Iterable[str], files: Iterable[FileFacts]) -> Self:
+        """An index of its own in which these paths are gone and these files are added instead."""
+        other = type(self)()
+        other.modules = dict(self.modules)
+        for family, names in self._by_name.items():
+            other._by_name[family] = {name: found[:] if isinstance(found, list) else found for name, found in names.items()}
+        for mine, others in zip(self._tables, other._tables, strict=True):
+            others |= {key: modules[:] for key, modules in mine.items()}
+        other._namespaces = self._namespaces.copy()
+        for family, shown in self._shown.items():
+            other._shown[family] = shown.copy()
+        for path in paths:
+            if path in other.modules:
+                other.remove(path)
+        for file in files:
+            other.add(file)
+        return other
+
+    @property
+    def _tables(self) -> Sequence[dict[tuple[str, str], list[Module]]]:
+        return (self._by_directory, self._by_stem, self._by_namespace)
 
     def add(self, file: FileFacts, *, sparse: bool = False) -> None:
         """Take in a file's symbols, imports and base lists; references of other kinds are not kept.
@@ -123,16 +152,20 @@ class DefinitionIndex:
         module = _module(file, sparse=sparse)
         self.modules[module.path] = module
         for table, key in self._places(module):
-            table.setdefault(key, []).append(module)
+            beside = table.setdefault(key, [])
+            beside.append(module)
+            self._unsorted_modules[id(beside)] = beside
         names = self._by_name[module.family.name]
         for definition in _shown(module):
             others = names.setdefault(definition.name, definition)
+            if others is definition:
+                continue
             if isinstance(others, list):
                 others.append(definition)
-            elif others is not definition:
-                names[definition.name] = [others, definition]
+            else:
+                others = names[definition.name] = [others, definition]
+            self._unsorted_definitions[id(others)] = others
         self._count(module, 1)
-        self._sorted = False
 
     def remove(self, path: str) -> None:
         """Forget a file; the index is as if it had never been added."""
@@ -245,15 +278,13 @@ class DefinitionIndex:
         return self._members.get(type_name, set())
 
     def _sort(self) -> None:
-        if self._sorted:
+        if not self._unsorted_modules and not self._unsorted_definitions:
             return
-        for modules in (*self._by_directory.values(), *self._by_stem.values(), *self._by_namespace.values()):
+        for modules in self._unsorted_modules.values():
             modules.sort(key=lambda module: module.path)
-        for names in self._by_name.values():
-            for definitions in names.values():
-                if isinstance(definitions, list):
-                    definitions.sort(key=_position)
-        self._sorted = True
+        for definitions in self._unsorted_definitions.values():
+            definitions.sort(key=_position)
+        self._unsorted_modules, self._unsorted_definitions = {}, {}
 
 
 def is_member(definition: Definition) -> bool:

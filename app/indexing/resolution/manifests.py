@@ -34,7 +34,7 @@ class Manifests:
         found: dict[str, list[_Rule]] = {}
         for module in self._files:
             if is_compiler_options(module.path.rpartition("/")[2]):
-                found.setdefault(module.directory, []).extend(_rules(module))
+                found.setdefault(module.directory, []).extend(rules_of(module))
         return found
 
     @cached_property
@@ -43,7 +43,7 @@ class Manifests:
         found: dict[str, list[_Rule]] = {}
         for module in self._files:
             if module.path.rpartition("/")[2] == "package.json" and "/node_modules/" not in f"/{module.path}":
-                for rule in _rules(module):
+                for rule in rules_of(module):
                     found.setdefault(_first(rule.written), []).append(rule)
         return found
 
@@ -74,11 +74,25 @@ def _first(written: str) -> str:
     return "/".join(parts[:2]) if written.startswith("@") else parts[0]
 
 
-def _rules(module: Module) -> Iterator[_Rule]:
+def rules_of(module: Module) -> Iterator[_Rule]:
+    """What a project file says, its targets as paths of the repository."""
     for imported in module.imports:
         target = normal(f"{module.directory}/{imported.module}")
         if imported.name and target is not None:
             yield _Rule(imported.name, target)
+
+
+def names_of(path: str, index: DefinitionIndex) -> Iterator[str]:
+    """What imports may say that project files lead to a path of JavaScript or TypeScript."""
+    directory, _, filename = path.rpartition("/")
+    stem = filename.partition(".")[0]
+    places = {path, f"{directory}/{stem}" if directory else stem} | ({directory} if stem == "index" else set())
+    for module in index.modules.values():
+        if module.imports and is_manifest(module.path.rpartition("/")[2]):
+            for written, target in rules_of(module):
+                before, star, after = target.partition("*")
+                if any(place == target or (star and place.startswith(before) and place.endswith(after)) for place in places):
+                    yield written
 
 
 def normal(path: str) -> str | None:

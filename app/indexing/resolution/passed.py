@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from app.domain.code import Binding, BindingKind
 from app.indexing.resolution.call_sites import CallSite, CallSites
 from app.indexing.resolution.expression_parser import parse
 from app.indexing.resolution.families import PYTHON
-from app.indexing.resolution.index import Definition
+from app.indexing.resolution.index import Definition, Module
 from app.indexing.resolution.meaning import MOST_LINKS, OPAQUE, Container, Meaning, Place, any_of
 from app.indexing.resolution.signatures import defaults
 
@@ -55,6 +56,10 @@ class Passed:
         if not passed:
             self._returned[key] = found
         return found
+
+    def by_another_name(self, module: Module) -> Iterable[Definition]:
+        """The functions that calls in the file pass something to under another name than theirs."""
+        return self._sites.by_another_name(module, 0)
 
     def parameter(self, function: Definition, name: str, depth: int) -> Meaning:
         """What a parameter is given: its declared type, else its default and what the calls of the function pass."""
