@@ -4,22 +4,25 @@ The contract: after a run that changed, added or removed files, a file's edges a
 
 - it changed itself, or
 - ``must_resolve`` says so: a name in ``Affected.names`` is one of its symbols, references, links of a receiver, imported names or
-  parts of an imported module, or a part of an imported module is in ``Affected.modules``; or its values depend on one (``carried.py``).
+  parts of an imported module, or a part of an imported module is in ``Affected.modules``; or a parameter of one of its functions is
+  given something else (``Affected.given``).
 
-Names, not symbols, are compared: that asks for a file too many now and then, and never for one too few. One exception: without a
-go.mod, which of Go's import paths are the repository's own is voted on by all of its imports; when the vote turns, a full build is due.
+Names, not symbols, are compared: that asks for a file too many now and then, and never for one too few. Where a name only passes a
+value on (``carried.py``), it counts when that value is another (``changes.py``). One exception: without a go.mod, which of Go's import
+paths are the repository's own is voted on by all of its imports; when the vote turns, a full build is due.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from app.domain.code import Import, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
 from app.domain.manifests import is_manifest
-from app.indexing.resolution.carried import binding_words, carried_by, changed_bindings, signature_words, words_of
+from app.indexing.resolution.carried import Carried, binding_words, carried_by, changed_bindings, signature_words, words_of
+from app.indexing.resolution.changes import Changes
 from app.indexing.resolution.families import FAMILIES, GO, JAVA, JAVASCRIPT, Family, family_of
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.manifests import names_of
@@ -33,10 +36,12 @@ _RUST_TREE = frozenset({"lib.rs", "main.rs", "mod.rs"})
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """Names whose meaning may have changed, and names of modules (last parts of paths) that may be found elsewhere now."""
+    """Names whose meaning may have changed, names of modules (last parts of paths) that may be found elsewhere now, and paths of files
+    whose functions may be given other values."""
 
     names: frozenset[str] = frozenset()
     modules: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
 
 
 def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: DefinitionIndex) -> Affected:
@@ -48,12 +53,13 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
     after = {file.path: file for file in new}
     names: set[str] = set()
     modules: set[str] = set()
+    values: set[tuple[str, str]] = set()
     opened: list[Module] = []
     for path in before.keys() | after.keys():
         was, now = before.get(path), after.get(path)
         names |= _changed_symbols(was, now)
         names |= _changed_bases(was, now, index)
-        names |= changed_bindings(was, now)
+        values |= {(path, name) for name in changed_bindings(was, now)}
         for imported in _changed_imports(was, now):
             names |= {name for name in (imported.local, imported.name) if name and name != "*"}
             if imported.name in (None, "*"):
@@ -69,14 +75,17 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
                 modules |= {part for written in names_of(path, index) for part in _parts(written)}
             opened += _rivals(path, family, index)
     names |= _top_names(opened, index)
-    return _closed(names, modules, index) if names or modules else Affected()
+    if not (names or modules or values):
+        return Affected()
+    former = index.with_others(before.keys() | after.keys(), before.values())
+    return _Spread(names, modules, index, Changes(former, index)).over(values)
 
 
 def must_resolve(file: FileFacts, affected: Affected) -> bool:
     """Whether an unchanged file's edges may differ from those it has."""
     names = affected.names
     own = frozenset(symbol.name for symbol in file.symbols)
-    if _declares(own, file.imports, affected) or _is_given(own, words_of(file.bindings), affected):
+    if file.path in affected.given or _declares(own, file.imports, affected) or not names.isdisjoint(words_of(file.bindings)):
         return True
     return any(
         reference.name in names or (reference.receiver is not None and not names.isdisjoint(_WORD.findall(reference.receiver)))
@@ -89,13 +98,10 @@ def stale_modules(index: DefinitionIndex, affected: Affected) -> list[Module]:
     return [
         module
         for module in index.modules.values()
-        if _declares(module.names, module.imports, affected) or _is_given(module.names, binding_words(module), affected)
+        if module.path in affected.given
+        or _declares(module.names, module.imports, affected)
+        or not affected.names.isdisjoint(binding_words(module))
     ]
-
-
-def _is_given(defined: Set[str], words: Set[str], affected: Affected) -> bool:
-    """Whether a file's values may be others: a name in them is affected, or what is passed to one of its functions."""
-    return not affected.names.isdisjoint(words) or any(name.endswith("(") and name[:-1] in defined for name in affected.names)
 
 
 def _declares(defined: Set[str], imports: Sequence[Import], affected: Affected) -> bool:
@@ -233,38 +239,69 @@ def _top_names(opened: Sequence[Module], index: DefinitionIndex) -> set[str]:
     return names
 
 
-def _closed(names: set[str], modules: set[str], index: DefinitionIndex) -> Affected:
-    """Follow aliases, base lists and declared types until nothing is added: each passes a change on under another name."""
-    names = set(names)
-    bound = [(i, i.local) for module in index.modules.values() for i in module.imports if i.local]
-    declared = [
-        pair
-        for module in index.modules.values()
-        for pairs in (_declared_by(module), carried_by(module), signature_words(module))
-        for pair in pairs
-    ]
-    heirs = [
-        (heir.name, {reference.name for reference in references})
-        for module in index.modules.values()
-        for ordinal, references in module.bases.items()
-        if (heir := module.at(ordinal)) is not None
-    ]
-    size = -1
-    while size != len(names):
-        size = len(names)
-        names.update(local for imported, local in bound if local not in names and _brings_in(imported, names, modules))
-        for name, bases in heirs:
-            if not names.isdisjoint(bases):
-                names |= _inherited(bases | {name}, index) | {name}
-        names.update(name for name, words in declared if not names.isdisjoint(words))
-    return Affected(frozenset(names), frozenset(modules))
+class _Spread:
+    """Follows aliases, base lists, declared types and values until nothing is added: each passes a change on under another name."""
+
+    def __init__(self, names: set[str], modules: set[str], index: DefinitionIndex, changes: Changes) -> None:
+        self._names, self._modules = names, modules
+        self._index = index
+        self._changes = changes
+        self._given: set[tuple[str, str]] = set()
+        """File, and ``f(`` for a function in it whose parameters may be given something else."""
+
+    def over(self, values: Iterable[tuple[str, str]]) -> Affected:
+        """``values``: files with names to which they bind something else than before, or ``f(`` for what they pass to ``f``."""
+        everything = list(self._index.modules.values())
+        bound = [(i, i.local) for module in everything for i in module.imports if i.local]
+        heirs = [
+            (heir.name, {reference.name for reference in references})
+            for module in everything
+            for ordinal, references in module.bases.items()
+            if (heir := module.at(ordinal)) is not None
+        ]
+        size = -1
+        while size != self._size:
+            size = self._size
+            for path, name in values:
+                self._bind(path, name)
+            names = self._names
+            names.update(local for imported, local in bound if local not in names and _brings_in(imported, names, self._modules))
+            for name, bases in heirs:
+                if not names.isdisjoint(bases):
+                    names |= _inherited(bases | {name}, self._index) | {name}
+            for module in everything:
+                self._carry(module)
+        return Affected(frozenset(names), frozenset(self._modules), frozenset(path for path, _ in self._given))
+
+    @property
+    def _size(self) -> int:
+        return len(self._names) + len(self._given)
+
+    def _carry(self, module: Module) -> None:
+        calls = frozenset(name for path, name in self._given if path == module.path)
+        for name, words in _passed_on(module):
+            if not (self._names.isdisjoint(words) and calls.isdisjoint(words)):
+                self._bind(module.path, name)
+
+    def _bind(self, path: str, name: str) -> None:
+        if name.endswith("("):
+            for function in self._changes.given_otherwise(path, name[:-1], self._names):
+                owner = function.owner.rpartition(".")[2]
+                self._given |= {(function.module.path, f"{function.name}("), (function.module.path, f"{owner}(")}
+        elif name not in self._names and self._changes.is_other(path, name, self._names):
+            self._names.add(name)
 
 
-def _declared_by(module: Module) -> Sequence[tuple[str, frozenset[str]]]:
-    """The names of a file's definitions with their declared words, read once: they are asked for at every change."""
-    if module.declared is None:
-        module.declared = [(d.name, words) for d in module.definitions if (words := _declared_words(d))]
-    return module.declared
+def _passed_on(module: Module) -> Sequence[Carried]:
+    """All names of a file that pass a change on, with the words that they depend on, read once: they are asked for at every change."""
+    if module.passed_on is None:
+        module.passed_on = [*_declared_by(module), *carried_by(module), *signature_words(module)]
+    return module.passed_on
+
+
+def _declared_by(module: Module) -> Iterator[Carried]:
+    """The names of a file's definitions with their declared words."""
+    return ((d.name, words) for d in module.definitions if (words := _declared_words(d)))
 
 
 def _declared_words(definition: Definition) -> frozenset[str]:

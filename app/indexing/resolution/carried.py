@@ -17,16 +17,17 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _STEPS = {BindingKind.ITEM: frozenset({"__iter__", "__next__"}), BindingKind.ENTER: frozenset({"__enter__"})}
 _GIVEN_BACK = frozenset({BindingKind.RETURN, BindingKind.YIELD})
 
+_Symbols = Mapping[int, tuple[str, str, str, bool]]
+"""Name, signature, owner's name and whether it is callable, by ordinal."""
+
 Carried = tuple[str, frozenset[str]]
 """A name, and the names that its meaning depends on."""
 
 
-def carried_by(module: Module) -> Sequence[Carried]:
-    """What a file's bindings carry on, read once."""
-    if module.carried is None:
-        symbols = [(d.name, d.signature, d.owner.rpartition(".")[2], d.is_callable) for d in module.definitions]
-        module.carried = list(_carried(module.assigned, symbols))
-    return module.carried
+def carried_by(module: Module) -> Iterator[Carried]:
+    """What a file's bindings carry on."""
+    symbols = {d.ordinal: (d.name, d.signature, d.owner.rpartition(".")[2], d.is_callable) for d in module.definitions}
+    return _carried(module.assigned, symbols)
 
 
 def binding_words(module: Module) -> frozenset[str]:
@@ -55,8 +56,12 @@ def changed_bindings(was: FileFacts | None, now: FileFacts | None) -> set[str]:
 def _all_carried(file: FileFacts | None) -> set[Carried]:
     if file is None:
         return set()
-    symbols = [(s.name, s.signature, _owner(file.symbols, s), s.kind.is_callable) for s in file.symbols]
+    symbols = _symbols(file)
     return set(_carried(file.bindings, symbols))
+
+
+def _symbols(file: FileFacts) -> _Symbols:
+    return {n: (s.name, s.signature, _owner(file.symbols, s), s.kind.is_callable) for n, s in enumerate(file.symbols)}
 
 
 def _owner(symbols: Sequence[Symbol], symbol: Symbol) -> str:
@@ -80,14 +85,13 @@ def _scope(file: FileFacts, binding: Binding) -> str:
 
 def _named(file: FileFacts) -> Iterator[tuple[str, str]]:
     """Each name that a binding carries something to, with the binding's scope."""
-    symbols = [(s.name, s.signature, _owner(file.symbols, s), s.kind.is_callable) for s in file.symbols]
+    symbols = _symbols(file)
     for binding in file.bindings:
         for name, _ in _carried([binding], symbols):
             yield name, _scope(file, binding)
 
 
-def _carried(bindings: Sequence[Binding], symbols: Sequence[tuple[str, str, str, bool]]) -> Iterator[Carried]:
-    """``symbols`` are name, signature, owner's name and whether it is callable, by ordinal."""
+def _carried(bindings: Sequence[Binding], symbols: _Symbols) -> Iterator[Carried]:
     given: dict[tuple[int | None, str], set[str]] = {}
     for binding in bindings:
         if _is_local(binding, symbols):
@@ -95,7 +99,7 @@ def _carried(bindings: Sequence[Binding], symbols: Sequence[tuple[str, str, str,
                 given.setdefault((binding.enclosing, name), set()).update(_words(binding))
     for binding in bindings:
         words = _outside(_words(binding), binding.enclosing, given, symbols)
-        scope = symbols[binding.enclosing] if binding.enclosing is not None else None
+        scope = symbols.get(binding.enclosing) if binding.enclosing is not None else None
         if binding.kind in _GIVEN_BACK and scope is not None:
             yield scope[0], words
         elif binding.kind is BindingKind.CALL:
@@ -115,15 +119,13 @@ def _words(binding: Binding) -> set[str]:
     return set(_WORD.findall(binding.value)) | _STEPS.get(binding.kind, frozenset())
 
 
-def _is_local(binding: Binding, symbols: Sequence[tuple[str, str, str, bool]]) -> bool:
+def _is_local(binding: Binding, symbols: _Symbols) -> bool:
     """A function's own variable: its items and attributes can be seen from elsewhere, it cannot."""
-    inside = binding.enclosing is not None and symbols[binding.enclosing][3]
+    inside = binding.enclosing is not None and binding.enclosing in symbols and symbols[binding.enclosing][3]
     return inside and bool(binding.target) and "." not in binding.target and "[" not in binding.target
 
 
-def _outside(
-    words: Set[str], scope: int | None, given: Mapping[tuple[int | None, str], Set[str]], symbols: Sequence[tuple[str, str, str, bool]]
-) -> frozenset[str]:
+def _outside(words: Set[str], scope: int | None, given: Mapping[tuple[int | None, str], Set[str]], symbols: _Symbols) -> frozenset[str]:
     """The words with a function's variables replaced by what they are given, and with its parameters' calls."""
     found, waiting = set(words), list(words)
     while waiting:
@@ -131,7 +133,7 @@ def _outside(
             if word not in found:
                 found.add(word)
                 waiting.append(word)
-    if scope is not None:
+    if scope is not None and scope in symbols:
         name, signature, owner, _ = symbols[scope]
         if not found.isdisjoint(_WORD.findall(signature.partition("(")[2])):
             found |= {f"{name}(", f"{owner}("}

@@ -115,7 +115,7 @@ def _leads(before: Iterable[Meaning | None], after: Iterable[Meaning | None]) ->
 
 
 def _identities(meanings: Iterable[Meaning | None]) -> list[frozenset[object]] | None:
-    found = []
+    found: list[frozenset[object]] = []
     for meaning in meanings:
         each = meaning.each if meaning is not None else ()
         if any(one.container is not None for one in each):

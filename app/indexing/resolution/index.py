@@ -85,8 +85,7 @@ class Module:
     bases: dict[int, list[Reference]] = field(default_factory=dict)
     namespace: str = ""
     assigned: Sequence[Binding] = ()
-    declared: Sequence[tuple[str, frozenset[str]]] | None = None
-    carried: Sequence[tuple[str, frozenset[str]]] | None = None
+    passed_on: Sequence[tuple[str, frozenset[str]]] | None = None
     words: frozenset[str] | None = None
     facts: Assigned | None = None
     sites: Sequence[tuple[str, Site]] | None = None
