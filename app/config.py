@@ -16,6 +16,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from app.domain.errors import ConfigurationError
 
 
+def split_names(value: object) -> object:
+    """``A, b`` → ``("a", "b")``; what is no text is left to the type."""
+    return tuple(part.strip().lower() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
 class SearchSettings(BaseModel):
     """Deadlines and bounds of the read path."""
 
@@ -27,6 +32,28 @@ class SearchSettings(BaseModel):
     unindexed_scan_chunks: int = Field(
         50_000, ge=0, description="the largest scope, in chunks, in which a pattern without any trigram is looked for"
     )
+
+
+class HttpSettings(BaseModel):
+    """What a client may cost while it only connects, sends, waits or listens."""
+
+    connections: int = Field(default=512, ge=1, description="connections open at the same time; who comes later is sent away with 503")
+    head_seconds: float = Field(default=10.0, gt=0, description="how long the first line and the headers of a request may take")
+    stall_seconds: float = Field(
+        default=30.0, gt=0, description="how long a client may take over a body or an answer beside one second for each 16 kB"
+    )
+    lookups: int = Field(default=8, ge=1, description="calls other than searches that read the database at the same time")
+    waiting: int = Field(default=64, ge=1, description="calls that wait for a revision or watch a job at the same time")
+    uploads: int = Field(default=4, ge=1, description="archives taken in at the same time")
+    hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="names, separated by commas, that callers know the service by; unset: on loopback its own, elsewhere any",
+    )
+
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def _split_hosts(cls, value: object) -> object:
+        return split_names(value)
 
 
 class IndexSettings(BaseModel):
@@ -70,7 +97,7 @@ class GitSettings(BaseModel):
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split_hosts(cls, value: object) -> object:
-        return tuple(part.strip().lower() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+        return split_names(value)
 
 
 class ArchiveSettings(BaseModel):
@@ -172,6 +199,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="least level that is logged")
     log_format: Literal["json", "console"] = Field(default="console", description="log lines as JSON or for people")
     search: SearchSettings = Field(default_factory=SearchSettings, description="read path")
+    http: HttpSettings = Field(default_factory=HttpSettings, description="connections")
     index: IndexSettings = Field(default_factory=IndexSettings, description="write path")
     retention: RetentionSettings = Field(default_factory=RetentionSettings, description="what is forgotten, and when")
     git: GitSettings = Field(default_factory=GitSettings, description="git remotes")

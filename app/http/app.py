@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
@@ -13,8 +13,9 @@ from starlette.middleware.gzip import GZipMiddleware
 from app import __version__
 from app.config import Settings
 from app.http import openapi, problems
-from app.http.admission import Admission
+from app.http.admission import gates
 from app.http.middleware import BodyLimit, HeadAsGet, RequestContext
+from app.http.own_origin import OwnOrigin
 from app.http.query_string import checked_query
 from app.http.routes import (
     archives,
@@ -41,8 +42,11 @@ MAX_DELIVERY_BYTES: Final = 25_000_000
 _GZIP_FROM_BYTES: Final = 2_000
 
 
-def create_app(service_factory: ServiceFactory, settings: Settings) -> FastAPI:
-    """An application that opens its service when it starts and closes it when it stops."""
+def create_app(service_factory: ServiceFactory, settings: Settings, hosts: Collection[str] | None = None) -> FastAPI:
+    """An application that opens its service when it starts and closes it when it stops.
+
+    ``hosts``: the names it answers to; None for any.
+    """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -61,13 +65,14 @@ def create_app(service_factory: ServiceFactory, settings: Settings) -> FastAPI:
         dependencies=[Depends(checked_query)],
         middleware=[
             Middleware(RequestContext),
+            Middleware(OwnOrigin, hosts=hosts),
             Middleware(HeadAsGet),
             Middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=5),
-            Middleware(BodyLimit, limit=MAX_BODY_BYTES, larger=_larger_bodies(settings)),
+            Middleware(BodyLimit, limit=MAX_BODY_BYTES, larger=_larger_bodies(settings), stall_seconds=settings.http.stall_seconds),
         ],
     )
     app.state.settings = settings
-    app.state.admission = Admission(settings.search.concurrency, settings.search.admission_ms)
+    app.state.gates = gates(settings)
     routers = [
         module.router
         for module in (

@@ -11,8 +11,8 @@ from fastapi import Depends, Request
 
 from app.config import Settings
 from app.domain.errors import NotIndexed, QueryNotServable, RepositoryNotFound
-from app.http.admission import Admission, while_connected
-from app.http.service import CurrentAdmission, CurrentService, CurrentSettings, Service
+from app.http.admission import Admission, Gates, while_connected
+from app.http.service import CurrentGates, CurrentService, CurrentSettings, Service
 
 T = TypeVar("T")
 
@@ -24,7 +24,12 @@ class Call:
     request: Request
     service: Service
     settings: Settings
-    admission: Admission
+    gates: Gates
+
+    @property
+    def admission(self) -> Admission:
+        """The places of calls that search."""
+        return self.gates.searches
 
     async def answer(self, work: Callable[[Service], Awaitable[T]], field: str = "repository") -> T:
         """The result of ``work`` within the longest deadline of a search. ``field``: which one to blame for an unknown repository.
@@ -46,8 +51,8 @@ class Call:
                 raise
 
 
-async def _call(request: Request, service: CurrentService, settings: CurrentSettings, admission: CurrentAdmission) -> Call:
-    return Call(request, service, settings, admission)
+async def _call(request: Request, service: CurrentService, settings: CurrentSettings, gates: CurrentGates) -> Call:
+    return Call(request, service, settings, gates)
 
 
 CurrentCall = Annotated[Call, Depends(_call)]

@@ -13,27 +13,34 @@ from fastapi import Request, Response
 
 from app.domain.errors import InvalidRequest, NotIndexed
 from app.domain.query import Scope, SearchRequest
+from app.http.call import Call
 from app.http.service import Service
 
 POLL_SECONDS: Final = 0.25
 RETRY_SECONDS: Final = 5
 
 
-async def await_revision(asked: SearchRequest, service: Service) -> None:
+async def await_revision(asked: SearchRequest, call: Call) -> None:
     """Return when the index contains ``asked.min_revision``; raises NotIndexed when it does not within ``asked.wait`` seconds."""
     if asked.min_revision is None:
         return
+    async with call.gates.waiting.place():
+        await _until_contained(asked, asked.min_revision, call)
+
+
+async def _until_contained(asked: SearchRequest, wanted: str, call: Call) -> None:
     give_up = monotonic() + asked.wait
     looked_at = ""
     while True:
-        revision = await _indexed(asked, service)
-        if revision is not None and revision[1] != looked_at:
-            looked_at = revision[1]
-            if await service.history.contains(*revision, asked.min_revision):
-                return
+        async with call.gates.lookups.place():
+            revision = await _indexed(asked, call.service)
+            if revision is not None and revision[1] != looked_at:
+                looked_at = revision[1]
+                if await call.service.history.contains(*revision, wanted):
+                    return
         if monotonic() >= give_up:
             there = f"it has {looked_at}" if looked_at else "nothing is indexed yet"
-            raise NotIndexed(f"the index does not contain {asked.min_revision}: {there}", field="min_revision", retry_after=RETRY_SECONDS)
+            raise NotIndexed(f"the index does not contain {wanted}: {there}", field="min_revision", retry_after=RETRY_SECONDS)
         await asyncio.sleep(min(POLL_SECONDS, max(0.0, give_up - monotonic())))
 
 

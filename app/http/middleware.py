@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import time
@@ -14,7 +15,10 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http import problems
+from app.http.security_headers import SECURITY_HEADERS
 from app.observability import metrics
+
+SLOWEST_BYTES_PER_SECOND: Final = 16_000
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -43,7 +47,8 @@ class RequestContext:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = request_id
-                headers.setdefault("X-Content-Type-Options", "nosniff")
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
@@ -97,11 +102,15 @@ class HeadAsGet:
 
 
 class BodyLimit:
-    """Refuses a body larger than ``limit`` bytes, declared or streamed; ``larger`` has other limits, by patterns of the path."""
+    """Refuses a body larger than ``limit`` bytes, declared or streamed; ``larger`` has other limits, by patterns of the path.
 
-    def __init__(self, app: ASGIApp, limit: int, larger: Mapping[str, int] | None = None) -> None:
+    And one that comes too slowly: its client may take ``stall_seconds`` beside a second for each 16 kB.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, larger: Mapping[str, int] | None = None, stall_seconds: float = 30.0) -> None:
         self._app = app
         self._limit = limit
+        self._stall_seconds = stall_seconds
         self._larger = {re.compile(pattern): most for pattern, most in (larger or {}).items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -109,17 +118,26 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         declared = Headers(scope=scope).get("content-length", "")
-        received = 0
+        received, waited, whole = 0, 0.0, False
         limit = next((most for pattern, most in self._larger.items() if pattern.fullmatch(scope["path"])), self._limit)
 
         async def receive_limited() -> Message:
-            nonlocal received
+            nonlocal received, waited, whole
             # Raised where the application reads the body, so that its handler for HTTPException answers.
             if declared.isdecimal() and (len(declared) > 15 or int(declared) > limit):
                 raise _too_large(limit)
-            message = await receive()
+            if whole:  # what is waited for now is the end of the connection
+                return await receive()
+            began = time.monotonic()
+            try:
+                async with asyncio.timeout(self._stall_seconds + received / SLOWEST_BYTES_PER_SECOND - waited):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, "The body took too long to arrive.", {"Connection": "close"}) from None
+            waited += time.monotonic() - began
             if message["type"] == "http.request":
                 received += len(message.get("body", b""))
+                whole = not message.get("more_body", False)
                 if received > limit:
                     raise _too_large(limit)
             return message

@@ -70,10 +70,14 @@ class ProblemResponse(Response):
 
 HTTP_CODES: Final = {
     400: "malformed",
+    403: "cross_site",
     404: "not_found",
     405: "method_not_allowed",
+    408: "request_timeout",
     413: "payload_too_large",
     415: "unsupported_media_type",
+    421: "other_host",
+    431: "head_too_large",
 }
 
 
@@ -81,7 +85,7 @@ def install(app: FastAPI) -> None:
     """Answer every exception that a route can raise; what is left is caught by the ``RequestContext`` middleware."""
     app.add_exception_handler(FourfoldError, _fourfold)
     app.add_exception_handler(RequestValidationError, _validation)
-    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(HTTPException, of_http)
     app.add_exception_handler(ClientGone, _client_gone)
 
 
@@ -128,7 +132,8 @@ def _validation(request: Request, error: Exception) -> Response:
     return invalid(items, _request_id(request))
 
 
-def _http(request: Request, error: Exception) -> Response:
+def of_http(request: Request, error: Exception) -> Response:
+    """The problem for an error of the protocol."""
     assert isinstance(error, HTTPException)
     status, detail, headers = error.status_code, str(error.detail), dict(error.headers or {})
     if status == 404 and detail == HTTPStatus.NOT_FOUND.phrase:

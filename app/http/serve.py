@@ -18,6 +18,8 @@ import uvicorn
 from app.config import Settings
 from app.domain.errors import ConfigurationError
 from app.http.app import create_app
+from app.http.connection import bounded_connection
+from app.http.own_origin import own_names
 from app.http.service import Service
 from app.sources.address import is_loopback
 from app.worker_process import running_worker
@@ -82,7 +84,9 @@ def _spare_collector() -> None:
 
 async def _serve_http(service: S, settings: Settings, listener: socket.socket, stop: asyncio.Event, on_ready: OnReady[S] | None) -> None:
     config = uvicorn.Config(
-        create_app(lambda: nullcontext(service), settings),
+        create_app(lambda: nullcontext(service), settings, own_names(settings)),
+        http=bounded_connection(settings.http),
+        ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,

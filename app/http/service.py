@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Annotated, Protocol
+from typing import Annotated, Final, Protocol
 
 from fastapi import Depends, Request
 
@@ -25,7 +25,7 @@ from app.domain.symbols import (
     UsesPage,
     UsesRequest,
 )
-from app.http.admission import Admission
+from app.http.admission import Gates
 from app.ports import ArchiveStore, DeliveryStore, HealthProbe, History, JobStore, Remotes, RepositoryStore, ScopeStore
 from app.search.progress import SILENT, Progress
 
@@ -155,11 +155,27 @@ async def _settings(request: Request) -> Settings:
     return settings
 
 
-async def _admission(request: Request) -> Admission:
-    admission: Admission = request.app.state.admission
-    return admission
+async def _gates(request: Request) -> Gates:
+    gates: Gates = request.app.state.gates
+    return gates
+
+
+async def _lookup(request: Request) -> AsyncIterator[None]:
+    async with (await _gates(request)).lookups.place():
+        yield
+
+
+async def _watcher(request: Request) -> AsyncIterator[None]:
+    async with (await _gates(request)).waiting.place():
+        yield
 
 
 CurrentService = Annotated[Service, Depends(_service)]
 CurrentSettings = Annotated[Settings, Depends(_settings)]
-CurrentAdmission = Annotated[Admission, Depends(_admission)]
+CurrentGates = Annotated[Gates, Depends(_gates)]
+
+A_LOOKUP: Final = Depends(_lookup, scope="function")
+"""A dependency of calls that read or write a few rows: one of the places for these, until the answer is made."""
+
+A_WATCHER: Final = Depends(_watcher)
+"""A dependency of calls that look again and again: one of the places for these, until the answer is sent."""

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from app.sources.git import GitError, bounded_output, without_secrets
+
 GIT_SECONDS: Final = 300.0
 UNBORN: Final = "0" * 40
 """The commit of a repository without commits, as git writes it."""
@@ -94,10 +96,14 @@ class GitTree:
         """Whether the second comes from the first; false too when either is not here."""
         return self._status("merge-base", "--is-ancestor", first, second) == 0
 
-    def diff(self, base: str, head: str) -> bytes:
-        """The unified diff below ``root`` between two commits, given by their ids, with renames found."""
+    def diff(self, base: str, head: str, most_bytes: int) -> bytes:
+        """The unified diff below ``root`` between two commits, given by their ids, with renames found; raises TooMuch."""
         plain = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all")
-        return self._run("diff", "--relative", "--find-renames", "--unified=3", *plain, base, head, "--", ".")
+        arguments = ("diff", "--relative", "--find-renames", "--unified=3", *plain, base, head, "--", ".")
+        try:
+            return bounded_output(["git", *_OPTIONS, *self._filters, *arguments], _environment(), most_bytes, self._root)
+        except GitError as error:
+            raise GitFailed(f"git diff: {error}") from error
 
     def _disabled_filters(self) -> Sequence[str]:
         """Options that empty every configured filter driver: comparing a file with the index would run its command."""
@@ -129,9 +135,8 @@ class GitTree:
 
 
 def _environment() -> dict[str, str]:
-    """The process's environment without git's own variables, which would point at another repository."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return kept | {
+    """The configuration of whoever runs the service holds: his rules for ignored files are meant."""
+    return without_secrets() | {
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",

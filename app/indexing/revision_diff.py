@@ -11,7 +11,7 @@ from app.domain.errors import InvalidRequest, QueryNotServable
 from app.domain.index import SourceKind
 from app.indexing.git_tree import GitFailed, GitTree
 from app.ports import RepositoryStore, RevisionDiff
-from app.sources.git import Git, GitError
+from app.sources.git import Git, GitError, TooMuch
 from app.sources.mirrors import Mirrors
 
 MOST_BYTES: Final = 10_000_000
@@ -41,15 +41,18 @@ def _diff(root: Path, base: str, head: str) -> RevisionDiff:
     new = _commit(tree, head, "head")
     old = tree.merge_base(_commit(tree, base, "base"), new)
     try:
-        text = tree.diff(old, new)
+        return _read(tree.diff(old, new, MOST_BYTES), old, new)
+    except TooMuch:
+        raise _too_large() from None
     except GitFailed as error:
         raise QueryNotServable(f"git cannot compare the commits: {error}", field="base") from None
-    return _bounded(text, old, new)
 
 
-def _bounded(text: bytes, old: str, new: str) -> RevisionDiff:
-    if len(text) > MOST_BYTES:
-        raise QueryNotServable(f"the difference is larger than {MOST_BYTES:,} bytes", field="head")
+def _too_large() -> QueryNotServable:
+    return QueryNotServable(f"the difference is larger than {MOST_BYTES:,} bytes", field="head")
+
+
+def _read(text: bytes, old: str, new: str) -> RevisionDiff:
     return RevisionDiff(text.decode("utf-8", "replace"), old, new)
 
 
@@ -64,7 +67,9 @@ def _mirror_diff(git: Git, base: str, head: str) -> RevisionDiff:
         ) from None
     plain = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all")
     try:
-        return _bounded(git.run("diff", "--find-renames", "--unified=3", *plain, old, new), old, new)
+        return _read(git.output("diff", "--find-renames", "--unified=3", *plain, old, new, most_bytes=MOST_BYTES), old, new)
+    except TooMuch:
+        raise _too_large() from None
     except GitError as error:
         raise QueryNotServable(f"git cannot compare the commits: {error}", field="base") from None
 

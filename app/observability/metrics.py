@@ -52,6 +52,15 @@ METRICS: Final = (
         "fourfold_searches_admitted_total", "counter", ("outcome",), "Searches by outcome of admission: admitted or rejected."
     ),
     MetricDefinition("fourfold_searches_active", "gauge", (), "Searches being answered now."),
+    MetricDefinition(
+        "fourfold_calls_refused_total", "counter", ("place",), "Other calls that found no place: lookups, waiting or uploads."
+    ),
+    MetricDefinition(
+        "fourfold_connections_ended_total",
+        "counter",
+        ("reason",),
+        "Connections that the service ended: full, idle, slow_head, large_head, malformed, pipelined or slow_reader.",
+    ),
     MetricDefinition("fourfold_graph_seconds", "histogram", ("operation",), "Time to answer about a symbol or a change.", _REQUEST_BUCKETS),
     MetricDefinition("fourfold_impacts_truncated_total", "counter", ("reason",), "Impacts that were cut: depth, breadth or names."),
     MetricDefinition("fourfold_index_stage_seconds", "histogram", ("stage",), "Time a stage of an index run took.", _STAGE_BUCKETS),
@@ -129,6 +138,14 @@ def active_searches(change: int) -> None:
     """Add +1 when a search begins and -1 when it ends."""
     gauge = _instruments["fourfold_searches_active"]
     cast(Gauge, gauge).inc(change)
+
+
+def count_refused_call(place: str) -> None:
+    _counter("fourfold_calls_refused_total").labels(place).inc()
+
+
+def count_ended_connection(reason: str) -> None:
+    _counter("fourfold_connections_ended_total").labels(reason).inc()
 
 
 def observe_graph(operation: str, milliseconds: float, truncated: Iterable[str] = ()) -> None:

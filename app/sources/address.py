@@ -21,6 +21,8 @@ _FIELD: Final = "source.url"
 _LONGEST: Final = 2_048
 _PORTS: Final[Mapping[str, int]] = {"https": 443, "http": 80, "ssh": 22}
 _SCP: Final = re.compile(r"(?P<user>[A-Za-z0-9._-]+)@(?P<host>[A-Za-z0-9.-]+):(?P<path>[^/].*)")
+_TRANSLATED: Final = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")))
+"""Networks whose addresses end in the IPv4 address that a gateway leads to."""
 _HOST: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|[0-9A-Fa-f:.]+")
 
 
@@ -30,6 +32,17 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def is_public(ip: str) -> bool:
+    """True for an address of one machine in the internet; an IPv6 address that leads on to an IPv4 address counts as that one."""
+    address = ipaddress.ip_address(ip)
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        inner += [ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)] if any(address in network for network in _TRANSLATED) else []
+        if any(v4 is not None and not is_public(str(v4)) for v4 in inner) or address.is_site_local:
+            return False
+    return address.is_global and not address.is_multicast
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +105,10 @@ class AddressPolicy:
     allowed_hosts: frozenset[str]
     roots: Sequence[Path] | None
 
+    def of_commits(self, remote: Address) -> AddressPolicy:
+        """The policy for addresses that commits of a remote name: those of a public one lead to public hosts alone."""
+        return self if remote.scheme == "file" or remote.host in self.allowed_hosts else AddressPolicy(frozenset(), ())
+
     def check(self, address: Address) -> str | None:
         """The IP address to connect to, None for a file. Blocking: asks the resolver.
 
@@ -104,7 +121,7 @@ class AddressPolicy:
         if address.scheme == "http" and not named:
             raise InvalidRequest("plain http is used only for hosts in FOURFOLD_GIT__ALLOWED_HOSTS", field=_FIELD)
         found = _resolve(address)
-        if not named and not all(ipaddress.ip_address(ip).is_global for ip in found):
+        if not named and not all(map(is_public, found)):
             raise InvalidRequest(
                 f"{address.host} has an address that is not public; name it in FOURFOLD_GIT__ALLOWED_HOSTS to allow it", field=_FIELD
             )

@@ -7,6 +7,8 @@ reach anything else. The ref is moved last and at once: whoever reads sees the o
 from __future__ import annotations
 
 import gzip
+import io
+import struct
 import subprocess
 import tarfile
 import zipfile
@@ -16,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Self
 
 from app.config import ArchiveSettings
 from app.domain.errors import InvalidRequest, TooLarge
@@ -29,7 +31,21 @@ SMALLEST_BOMB: Final = 20_000_000
 """Bytes up to which an archive may unpack at any ratio."""
 
 _BLOCK: Final = 1 << 20
-_BROKEN: Final = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+_BROKEN: Final = (
+    *(tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, struct.error),
+    *(EOFError, NotImplementedError, RuntimeError, ValueError, OverflowError),
+)
+
+MOST_HEADER_BYTES: Final = 1_000_000
+"""Bytes of a tar's record of names and attributes at most; the reader holds it in memory."""
+
+MOST_ENTRY_BYTES: Final = 1_000
+"""Bytes of an entry in a zip's directory, on average at most; the reader holds the directory in memory."""
+
+_LONG_RECORDS: Final = (*(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE), *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK))
+_ZIP_ENTRY: Final = b"PK\1\2"
+_ZIP_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_FORGET_AFTER: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -76,16 +92,14 @@ def import_archive(git: Git, path: Path, revision: str, strip: int, largest_file
     try:
         assert process.stdin is not None
         _write_head(process.stdin, revision)
-        for member in _members(path, imported):
+        for member in _members(path, imported, limits.max_files, allowed):
             if (name := _clean(member.name, strip)) is None:
                 imported.leave_out(member.name, "unsafe_name" if strip == 0 else "unsafe_name_or_stripped")
                 continue
             imported.files += 1
             imported.unpacked_bytes += member.size
-            if imported.files > limits.max_files:
-                raise TooLarge(f"the archive holds more than {limits.max_files:,} files")
             if imported.unpacked_bytes > allowed:
-                raise TooLarge(f"the archive unpacks to more than {allowed:,} bytes")
+                raise _unpacks_to_more(allowed)
             _write_file(process.stdin, name, member, largest_file)
         process.stdin.write(b"done\n")
         process.stdin.close()
@@ -105,20 +119,64 @@ def import_archive(git: Git, path: Path, revision: str, strip: int, largest_file
     return imported
 
 
-def _members(path: Path, imported: Imported) -> Iterator[_Member]:
+def _unpacks_to_more(allowed: int) -> TooLarge:
+    return TooLarge(f"the archive unpacks to more than {allowed:,} bytes")
+
+
+def _holds_more(most_files: int) -> TooLarge:
+    return TooLarge(f"the archive holds more than {most_files:,} files")
+
+
+def _members(path: Path, imported: Imported, most_files: int, allowed: int) -> Iterator[_Member]:
     with path.open("rb") as file:
         magic = file.read(4)
     if magic[:2] == b"\x1f\x8b":
-        yield from _tar_members(path, imported)
+        yield from _tar_members(path, imported, most_files, allowed)
     elif magic[:2] == b"PK":
-        yield from _zip_members(path, imported)
+        yield from _zip_members(path, imported, most_files)
     else:
         raise InvalidRequest("the body is neither a tar.gz nor a zip", field="body")
 
 
-def _tar_members(path: Path, imported: Imported) -> Iterator[_Member]:
-    with tarfile.open(path, "r|gz") as archive:
-        for item in archive:
+class _Unpacked(io.RawIOBase):
+    """What a gzip file unpacks to, as far as it may: names, folders and gaps of a tar cost time like files."""
+
+    def __init__(self, path: Path, most_bytes: int, allowed: int) -> None:
+        self._file = gzip.open(path)  # noqa: SIM115 - closed with this
+        self._left = most_bytes
+        self._allowed = allowed
+
+    def read(self, size: int = -1) -> bytes:
+        block = self._file.read(size)
+        self._left -= len(block)
+        if self._left < 0:
+            raise _unpacks_to_more(self._allowed)
+        return block
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Item(tarfile.TarInfo):
+    """A tar's header; one that would have much read into memory is refused."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        item = super().frombuf(buf, encoding, errors)
+        if item.type in _LONG_RECORDS and item.size > MOST_HEADER_BYTES:
+            raise TooLarge(f"the archive has a name or an attribute of more than {MOST_HEADER_BYTES:,} bytes")
+        return item
+
+
+def _tar_members(path: Path, imported: Imported, most_files: int, allowed: int) -> Iterator[_Member]:
+    beside = (most_files + 1) * 2 * tarfile.BLOCKSIZE  # headers and padding
+    with _Unpacked(path, allowed + beside, allowed) as unpacked, tarfile.open(fileobj=unpacked, mode="r|", tarinfo=_Item) as archive:
+        for count, item in enumerate(archive, 1):
+            if count > most_files:
+                raise _holds_more(most_files)
+            if count % _FORGET_AFTER == 0:
+                archive.members = []  # type: ignore[attr-defined]  # the reader would keep every header
             name = item.name.encode("utf-8", "surrogateescape")
             if item.isreg():
                 content = archive.extractfile(item)
@@ -131,8 +189,33 @@ def _tar_members(path: Path, imported: Imported) -> Iterator[_Member]:
                 imported.leave_out(name, "hard_link" if item.islnk() else "special_file")
 
 
-def _zip_members(path: Path, imported: Imported) -> Iterator[_Member]:
-    with zipfile.ZipFile(path) as archive:
+class _ZipFile(io.FileIO):
+    """A zip's bytes; its directory, which the reader takes into memory as a whole, is looked at before."""
+
+    def __init__(self, path: Path, most_files: int) -> None:
+        super().__init__(path)
+        self._most_files = most_files
+        self.directory_is_read = False
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        if whence == io.SEEK_SET and offset < 0:
+            raise zipfile.BadZipFile("a place before its beginning")
+        return super().seek(offset, whence)
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.directory_is_read:
+            return super().read(size)
+        if size is not None and size > self._most_files * MOST_ENTRY_BYTES:
+            raise _holds_more(self._most_files)
+        block = super().read(size)
+        if block.count(_ZIP_ENTRY) > self._most_files:
+            raise _holds_more(self._most_files)
+        return block
+
+
+def _zip_members(path: Path, imported: Imported, most_files: int) -> Iterator[_Member]:
+    with _ZipFile(path, most_files) as file, zipfile.ZipFile(file) as archive:
+        file.directory_is_read = True
         for item in archive.infolist():
             name = item.filename.encode("utf-8", "surrogateescape")
             is_link = (item.external_attr >> 16) & 0o170000 == 0o120000
@@ -140,6 +223,9 @@ def _zip_members(path: Path, imported: Imported) -> Iterator[_Member]:
                 continue
             if item.flag_bits & 1:
                 imported.leave_out(name, "encrypted")
+                continue
+            if item.compress_type not in _ZIP_METHODS:  # others can ask for gigabytes of memory
+                imported.leave_out(name, "compression")
                 continue
             with archive.open(item) as content:
                 yield _Member(name, "120000" if is_link else "100644", item.file_size, content)

@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
+from app.domain.errors import TooLarge
 from app.sources.git import Git, GitError, complaint
 
 ATTRIBUTES: Final = ("linguist-generated", "linguist-vendored")
+
+MOST_ENTRIES: Final = 1_000_000
+MOST_PATH_BYTES: Final = 200_000_000
 
 LINK: Final = "120000"
 COMMIT: Final = "160000"
@@ -29,13 +33,19 @@ class Entry:
 
 
 def entries(git: Git, commit: str, prefix: bytes = b"") -> list[Entry]:
-    """Everything in a commit's tree but folders, in git's order; ``prefix`` is put before the paths. Raises GitError."""
-    found = []
-    for line in git.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit).split(b"\0"):
-        if line:
-            fields, _, path = line.partition(b"\t")
-            mode, kind, oid, size = fields.decode().split()
-            found.append(Entry(prefix + path, mode, oid, int(size) if kind == "blob" else None))
+    """Everything in a commit's tree but folders, in git's order; ``prefix`` is put before the paths. Raises GitError and TooLarge.
+
+    A few small trees that hold each other again and again are billions of files.
+    """
+    found: list[Entry] = []
+    path_bytes = 0
+    for line in git.records("ls-tree", "-r", "-z", "-l", "--full-tree", commit):
+        fields, _, path = line.partition(b"\t")
+        path_bytes += len(path)
+        if len(found) == MOST_ENTRIES or path_bytes > MOST_PATH_BYTES:
+            raise TooLarge(f"the commit holds more than {MOST_ENTRIES:,} files, or their paths more than {MOST_PATH_BYTES:,} bytes")
+        mode, kind, oid, size = fields.decode().split()
+        found.append(Entry(prefix + path, mode, oid, int(size) if kind == "blob" else None))
     return found
 
 

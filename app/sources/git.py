@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 LOCAL_SECONDS: Final = 300.0
+_BLOCK: Final = 1 << 20
 
 _OPTIONS: Final = (
     "--no-pager",
@@ -41,6 +43,37 @@ class GitError(Exception):
     """git refused, is missing or took too long; the message is git's own, without secrets."""
 
 
+class TooMuch(Exception):
+    """git writes more than is wanted."""
+
+
+def bounded_output(command: Sequence[str], environment: Mapping[str, str], most_bytes: int, folder: Path | None = None) -> bytes:
+    """What a git writes, read only as far as it may be long; raises GitError and TooMuch."""
+    with tempfile.TemporaryFile() as complaints:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - fixed arguments, no shell
+                command, cwd=folder, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+            )
+        except OSError as error:
+            raise GitError(f"git cannot be started: {error}") from error
+        overdue = threading.Timer(LOCAL_SECONDS, process.kill)
+        overdue.start()
+        try:
+            assert process.stdout is not None
+            found = process.stdout.read(most_bytes + 1)
+            if len(found) > most_bytes:
+                raise TooMuch
+            if process.wait() != 0:
+                complaints.seek(0)
+                raise GitError(complaint(complaints.read()) or f"git ended with status {process.returncode}")
+            return found
+        finally:
+            overdue.cancel()
+            process.kill()
+            process.wait()
+            process.stdout.close()  # type: ignore[union-attr]
+
+
 class Git:
     """The git program, in one bare repository."""
 
@@ -59,12 +92,34 @@ class Git:
         """What git writes; raises GitError with what it complains of."""
         return self._checked((f"--git-dir={self.directory}", *arguments), stdin, environment or {}, seconds)
 
+    def output(self, *arguments: str, most_bytes: int) -> bytes:
+        """What git writes, if it is no more than so many bytes; raises GitError and TooMuch."""
+        return bounded_output(["git", *_OPTIONS, f"--git-dir={self.directory}", *arguments], closed_environment(), most_bytes)
+
+    def records(self, *arguments: str) -> Iterator[bytes]:
+        """What git writes, cut at NUL, while it writes; whoever stops early ends it. Raises GitError."""
+        process = self.start(*arguments)
+        assert process.stdout is not None
+        rest = b""
+        try:
+            while block := process.stdout.read1(_BLOCK):  # type: ignore[attr-defined]
+                *whole, rest = (rest + block).split(b"\0")
+                yield from whole
+            complaints = process.communicate()[1]
+            if process.returncode != 0:
+                raise GitError(complaint(complaints) or f"git ended with status {process.returncode}")
+        finally:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                pipe.close()  # type: ignore[union-attr]
+
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """A git that goes on running, with pipes to its input and from its output."""
         command = ["git", *_OPTIONS, f"--git-dir={self.directory}", *arguments]
         try:
             return subprocess.Popen(  # noqa: S603 - fixed arguments, no shell
-                command, env=_environment({}), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                command, env=closed_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             )
         except OSError as error:
             raise GitError(f"git cannot be started: {error}") from error
@@ -74,7 +129,7 @@ class Git:
         try:
             process = subprocess.Popen(  # noqa: S603 - fixed arguments, no shell
                 command,
-                env=_environment(environment),
+                env=closed_environment(environment),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -123,9 +178,14 @@ def complaint(stderr: bytes) -> str:
     return "; ".join(lines[-3:])[:500]
 
 
-def _environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The process's environment without git's own variables, and without the secrets of this service."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "FOURFOLD_", "DATABASE_", "SSH_ASKPASS"))}
+def without_secrets() -> dict[str, str]:
+    """The process's environment without git's own variables, which would point elsewhere, and without the secrets of this service."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "FOURFOLD_", "DATABASE_", "SSH_ASKPASS"))}
+
+
+def closed_environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What a git of this service runs with: no configuration of the machine or of a user, no prompt, no transport unless it is given."""
+    kept = without_secrets()
     kept |= {name: os.environ[name] for name in _KEPT if name in os.environ}
     closed = {
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -138,4 +198,4 @@ def _environment(given: Mapping[str, str]) -> dict[str, str]:
         "GIT_ALLOW_PROTOCOL": "",
         "LC_ALL": "C",
     }
-    return kept | closed | dict(given)
+    return kept | closed | dict(given or {})

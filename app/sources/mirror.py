@@ -70,10 +70,14 @@ class Mirror:
         self._settings = settings
 
     def of_another(self, url: str) -> Mirror:
-        """The same object store for another remote, as a submodule's; this one's credential goes along only to its own host."""
+        """The same object store for another remote, as a submodule's; this one's credential goes along only to its own host.
+
+        No caller named that address, but whoever wrote the commit: it may lead less far.
+        """
         address = parse_address(url)
-        credential = self._credential if (address.host, address.scheme) == (self.address.host, self.address.scheme) else None
-        return Mirror(self.git.directory, address, self._policy, credential, self._settings)
+        same = (address.scheme, address.host, address.port) == (self.address.scheme, self.address.host, self.address.port)
+        credential = self._credential if same else None
+        return Mirror(self.git.directory, address, self._policy.of_commits(self.address), credential, self._settings)
 
     def list_refs(self) -> RemoteRefs:
         """The remote's branches and tags. An empty list is taken for a fault: nothing is ever forgotten because of it."""

@@ -11,7 +11,7 @@ from app.http import render
 from app.http.openapi import problems
 from app.http.schemas.fields import StrictModel
 from app.http.schemas.repository import ArchiveAccepted, RepositoryName
-from app.http.service import CurrentService
+from app.http.service import CurrentGates, CurrentService
 
 router = APIRouter(tags=["repositories"])
 
@@ -45,13 +45,15 @@ async def put_archive(
     request: Request,
     response: Response,
     service: CurrentService,
+    gates: CurrentGates,
 ) -> ArchiveAccepted:
     """Lets a tar.gz or a zip be all that the repository holds, and queues its index run. The repository is created if there is none.
 
     Links are reported and not followed; names that are absolute, lead upwards or into `.git` are left out and told. Until the new index
     is published the old one answers.
     """
-    job, joined, imported = await service.archives.put(name, request.stream(), parameters.revision, parameters.strip)
+    async with gates.uploads.place():
+        job, joined, imported = await service.archives.put(name, request.stream(), parameters.revision, parameters.strip)
     response.headers["Location"] = f"/v1/jobs/{job.id}"
     return ArchiveAccepted(
         job=render.accepted(job, joined=joined),

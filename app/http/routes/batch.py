@@ -58,7 +58,7 @@ async def _entry(search: Mapping[str, Any], call: Call, *, late: bool) -> BatchE
         asked = checked(SearchBody.model_validate(search).to_domain(), call)
         if late:
             raise Overloaded("the time of the batch was over before this search; ask it again", retry_after=1)
-        await await_revision(replace(asked, wait=0.0), call.service)  # the place is not for waiting in
+        await await_revision(replace(asked, wait=0.0), call)  # the place is not for waiting in
         return BatchEntry(status=200, answer=render.answer(await searched(asked, call)), problem=None)
     except ValidationError as error:
         problem = problem_of(invalid([{**item, "loc": ("body", *item["loc"])} for item in error.errors()], request_id))

@@ -14,7 +14,7 @@ from app.http.job_events import events
 from app.http.openapi import problems
 from app.http.schemas.fields import NAME_PATTERN, StrictModel
 from app.http.schemas.repository import JobId, JobList, JobShape
-from app.http.service import CurrentService
+from app.http.service import A_LOOKUP, A_WATCHER, CurrentService
 
 router = APIRouter(tags=["jobs"])
 
@@ -32,7 +32,7 @@ class JobParameters(StrictModel):
     """Jobs in the list at most."""
 
 
-@router.get("/v1/jobs", operation_id="listJobs", summary="List jobs", responses=problems(404, 422, 503))
+@router.get("/v1/jobs", operation_id="listJobs", summary="List jobs", dependencies=[A_LOOKUP], responses=problems(404, 422, 503))
 async def list_jobs(parameters: Annotated[JobParameters, Query()], service: CurrentService) -> JobList:
     """The newest jobs first."""
     if parameters.repository is not None:
@@ -41,7 +41,7 @@ async def list_jobs(parameters: Annotated[JobParameters, Query()], service: Curr
     return JobList(jobs=[render.job(job) for job in jobs])
 
 
-@router.get("/v1/jobs/{id}", operation_id="getJob", summary="Read a job", responses=problems(404, 422, 503))
+@router.get("/v1/jobs/{id}", operation_id="getJob", summary="Read a job", dependencies=[A_LOOKUP], responses=problems(404, 422, 503))
 async def get_job(id: JobId, service: CurrentService) -> JobShape:
     """State, stage and progress of one job."""
     return render.job(await service.jobs.get(id))
@@ -52,6 +52,7 @@ async def get_job(id: JobId, service: CurrentService) -> JobShape:
     operation_id="watchJob",
     summary="Watch a job",
     response_class=StreamingResponse,
+    dependencies=[A_WATCHER],
     responses={
         200: {"content": {"text/event-stream": {"example": _EVENTS}}, "description": "Events until the job has ended"},
         **problems(404, 422, 503),
@@ -63,7 +64,9 @@ async def watch_job(id: JobId, service: CurrentService) -> StreamingResponse:
     return StreamingResponse(events(service.jobs, job), media_type="text/event-stream")
 
 
-@router.delete("/v1/jobs/{id}", operation_id="cancelJob", summary="Cancel a job", responses=problems(404, 409, 422, 503))
+@router.delete(
+    "/v1/jobs/{id}", operation_id="cancelJob", summary="Cancel a job", dependencies=[A_LOOKUP], responses=problems(404, 409, 422, 503)
+)
 async def cancel_job(id: JobId, service: CurrentService) -> JobShape:
     """Asks the job to stop. A running one stops at its next file; the index in use is not touched."""
     return render.job(await service.jobs.cancel(id))

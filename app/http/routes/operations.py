@@ -14,6 +14,7 @@ from app.http.openapi import problems
 from app.http.problems import FieldError, ProblemResponse
 from app.http.reference import reference_page
 from app.http.schemas.search_answer import Shape
+from app.http.security_headers import page_policy
 from app.http.service import CurrentService
 from app.observability import metrics
 
@@ -81,7 +82,7 @@ async def openapi(request: Request) -> JSONResponse:
 async def docs(request: Request) -> HTMLResponse:
     return HTMLResponse(
         reference_page(request.app.openapi()),
-        headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"},
+        headers={"Content-Security-Policy": page_policy(style="'unsafe-inline'")},
     )
 
 

@@ -25,7 +25,7 @@ from app.http.schemas.repository import (
     RepositoryName,
     RepositoryShape,
 )
-from app.http.service import CurrentService, CurrentSettings, Service
+from app.http.service import A_LOOKUP, CurrentGates, CurrentService, CurrentSettings, Service
 from app.http.source_paths import checked_directory
 
 router = APIRouter(tags=["repositories"])
@@ -43,7 +43,9 @@ def _checked_source(body: RepositoryBody, service: Service, settings: Settings) 
     return source
 
 
-@router.get("/v1/repositories", operation_id="listRepositories", summary="List repositories", responses=problems(503))
+@router.get(
+    "/v1/repositories", operation_id="listRepositories", summary="List repositories", dependencies=[A_LOOKUP], responses=problems(503)
+)
 async def list_repositories(service: CurrentService) -> RepositoryList:
     """All repositories with the state of their index."""
     return RepositoryList(repositories=[render.repository(stored) for stored in await service.repositories.list()])
@@ -54,6 +56,7 @@ async def list_repositories(service: CurrentService) -> RepositoryList:
     operation_id="getRepository",
     summary="Read a repository",
     response_model=RepositoryShape,
+    dependencies=[A_LOOKUP],
     responses={304: NOT_MODIFIED, **problems(404, 422, 503)},
 )
 async def get_repository(name: RepositoryName, request: Request, response: Response, service: CurrentService) -> RepositoryShape | Response:
@@ -70,6 +73,7 @@ async def get_repository(name: RepositoryName, request: Request, response: Respo
     "/v1/repositories/{name}/coverage",
     operation_id="getCoverage",
     summary="Which files are searchable?",
+    dependencies=[A_LOOKUP],
     responses=problems(404, 410, 422, 425, 503),
 )
 async def get_coverage(
@@ -94,13 +98,21 @@ async def get_coverage(
     responses={201: {"model": RepositoryShape, "description": "Created"}, **problems(400, 409, 413, 415, 422, 503)},
 )
 async def put_repository(
-    name: RepositoryName, body: RepositoryBody, response: Response, service: CurrentService, settings: CurrentSettings
+    name: RepositoryName,
+    body: RepositoryBody,
+    response: Response,
+    service: CurrentService,
+    settings: CurrentSettings,
+    gates: CurrentGates,
 ) -> RepositoryShape:
     """Says where the repository comes from and what of it is indexed; `POST …/index` then indexes it.
 
     A name that has another source already is a conflict.
     """
-    stored, created = await service.repositories.put(name, await anyio.to_thread.run_sync(_checked_source, body, service, settings))
+    async with gates.waiting.place():  # names may be resolved slowly
+        source = await anyio.to_thread.run_sync(_checked_source, body, service, settings)
+    async with gates.lookups.place():
+        stored, created = await service.repositories.put(name, source)
     if created:
         response.status_code = 201
         response.headers["Location"] = f"/v1/repositories/{name}"
@@ -112,6 +124,7 @@ async def put_repository(
     operation_id="deleteRepository",
     summary="Delete a repository",
     status_code=204,
+    dependencies=[A_LOOKUP],
     responses=problems(404, 422, 503),
 )
 async def delete_repository(name: RepositoryName, service: CurrentService) -> None:
@@ -124,7 +137,7 @@ async def delete_repository(name: RepositoryName, service: CurrentService) -> No
     operation_id="indexRepository",
     summary="Index a repository",
     status_code=202,
-    dependencies=[Depends(require_json_if_any)],
+    dependencies=[Depends(require_json_if_any), A_LOOKUP],
     responses=problems(400, 404, 409, 413, 415, 422, 503),
 )
 async def index_repository(

@@ -10,9 +10,9 @@ from app.http import render
 from app.http.media import require_json
 from app.http.openapi import problems
 from app.http.schemas.scope import ScopeBody, ScopeList, ScopeNamePath, ScopeShape
-from app.http.service import CurrentService
+from app.http.service import A_LOOKUP, CurrentService
 
-router = APIRouter(tags=["scopes"])
+router = APIRouter(tags=["scopes"], dependencies=[A_LOOKUP])
 
 
 @router.get("/v1/scopes", operation_id="listScopes", summary="List saved scopes", responses=problems(422, 503))

@@ -36,7 +36,8 @@ async def search_by_link(parameters: Annotated[SearchParameters, Query()], call:
     with by_parameters():
         asked = checked(parameters.to_domain(), call)
         if "if-none-match" in call.request.headers and not asked.min_revision:
-            tag = search_tag(asked, await call.service.search.scope(asked))
+            async with call.gates.lookups.place():
+                tag = search_tag(asked, await call.service.search.scope(asked))
             if is_known(call.request, tag):
                 return not_modified(tag)
         found = await _answer(asked, call)
@@ -65,6 +66,6 @@ async def _answer(asked: SearchRequest, call: Call) -> SearchAnswer:
 
 
 async def _admitted(asked: SearchRequest, call: Call) -> SearchAnswer:
-    await await_revision(asked, call.service)
+    await await_revision(asked, call)
     async with call.admission.place():
         return await searched(asked, call)

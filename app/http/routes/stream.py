@@ -10,11 +10,13 @@ import structlog
 from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
+from starlette.types import Receive, Scope, Send
 
 from app.domain.errors import FourfoldError
 from app.domain.query import RetrievalQuery, SearchRequest
 from app.domain.ranking import Degradation, RankedList, Routing, SearchAnswer
 from app.http import problems, render
+from app.http.admission import while_connected
 from app.http.call import Call, CurrentCall
 from app.http.freshness import await_revision
 from app.http.media import require_json
@@ -70,15 +72,38 @@ async def search_stream(body: SearchBody, call: CurrentCall) -> StreamingRespons
     asked = checked(body.to_domain(), call)
     events = _Events()
     search = asyncio.create_task(_search(asked, call, events))
-    first = await events.queue.get()
-    if first[0] == _DONE:  # it ended before it had a route
-        search.result()
-    return StreamingResponse(_written(first, events, search, asked, call), media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+    try:
+        first = await while_connected(call.request, events.queue.get())
+        if first[0] == _DONE:  # it ended before it had a route
+            search.result()
+    except BaseException:
+        await _ended(search)
+        raise
+    return _SearchStream(_written(first, events, search, asked, call), search)
+
+
+class _SearchStream(StreamingResponse):
+    """Ends its search with itself, also when the client has gone before anything was written."""
+
+    def __init__(self, events: AsyncIterator[bytes], search: asyncio.Task[SearchAnswer]) -> None:
+        super().__init__(events, media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+        self._search = search
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await _ended(self._search)
+
+
+async def _ended(search: asyncio.Task[SearchAnswer]) -> None:
+    search.cancel()
+    await asyncio.gather(search, return_exceptions=True)
 
 
 async def _search(asked: SearchRequest, call: Call, events: _Events) -> SearchAnswer:
     try:
-        await await_revision(asked, call.service)
+        await await_revision(asked, call)
         async with call.admission.place():
             return await searched(asked, call, events)
     finally:
@@ -88,15 +113,11 @@ async def _search(asked: SearchRequest, call: Call, events: _Events) -> SearchAn
 async def _written(
     first: tuple[str, BaseModel | None], events: _Events, search: asyncio.Task[SearchAnswer], asked: SearchRequest, call: Call
 ) -> AsyncIterator[bytes]:
-    try:
-        name, data = first
-        while name != _DONE:
-            yield _event(name, data.model_dump_json(by_alias=True) if data is not None else "")
-            name, data = await events.queue.get()
-        yield _last(search, asked, call)
-    finally:  # also when the client has gone
-        search.cancel()
-        await asyncio.gather(search, return_exceptions=True)
+    name, data = first
+    while name != _DONE:
+        yield _event(name, data.model_dump_json(by_alias=True) if data is not None else "")
+        name, data = await events.queue.get()
+    yield _last(search, asked, call)
 
 
 def _last(search: asyncio.Task[SearchAnswer], asked: SearchRequest, call: Call) -> bytes:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from app.domain.index import Priority
 from app.http.openapi import problems
 from app.http.schemas.repository import WebhookAnswer
-from app.http.service import CurrentService, CurrentSettings
+from app.http.service import CurrentGates, CurrentService, CurrentSettings, Service
 from app.http.webhooks import Forge, addresses, check_signature, digest, moves_refs, speaks_of
 
 router = APIRouter(tags=["jobs"])
@@ -20,13 +20,20 @@ router = APIRouter(tags=["jobs"])
     status_code=202,
     responses=problems(401, 413, 422, 503),
 )
-async def receive_webhook(forge: Forge, request: Request, service: CurrentService, settings: CurrentSettings) -> WebhookAnswer:
+async def receive_webhook(
+    forge: Forge, request: Request, service: CurrentService, settings: CurrentSettings, gates: CurrentGates
+) -> WebhookAnswer:
     """Queues an index run for each repository with the remote that a signed delivery speaks of. The remote is not asked here."""
     body = await request.body()
     check_signature(forge, body, request.headers, settings.webhook)
     if not moves_refs(forge, request.headers):
         return WebhookAnswer(status="ignored", jobs=[])
     found = addresses(body)
+    async with gates.lookups.place():  # not before the body is here, which may come slowly
+        return await _queue(forge, body, found, service)
+
+
+async def _queue(forge: Forge, body: bytes, found: frozenset[tuple[str, str]], service: Service) -> WebhookAnswer:
     if await service.deliveries.seen(forge, digest(body)):
         return WebhookAnswer(status="seen", jobs=[])
     meant = [stored for stored in await service.repositories.list() if speaks_of(stored, found)]
