@@ -1,8 +1,8 @@
 """``python -m benchmarks.kills``: kill -9 at random moments of index runs of a real service.
 
-Sources of every kind, full and incremental runs; the service, its worker, a parser process or PostgreSQL is hit. Meanwhile a reader must
-see the old index or the new one, whole; in the end the index must be row by row that of a clean build. Whatever is otherwise is printed, and
-the exit status is 1.
+Sources of every kind, full and incremental runs; the service, its worker, a parser process or PostgreSQL is hit. Meanwhile a reader
+must see the old index or the new one, whole; in the end the index must be row by row that of a clean build. Whatever is otherwise is
+printed, and the exit status is 1.
 """
 
 from __future__ import annotations
