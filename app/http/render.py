@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, Literal
 
 from app.domain.chunk_id import format_chunk_id
-from app.domain.index import Job, Ref, Repository, RepositorySource
+from app.domain.index import Job, Priority, Ref, Repository, RepositorySource
 from app.domain.query import Filters, RetrievalQuery, Scope, Strategy
 from app.domain.ranking import Degradation, Evidence, ModalityRun, RankedList, Routing, SearchAnswer, SearchResult, SymbolSummary
 from app.http.schemas import repository as repositories
@@ -142,7 +142,7 @@ def score_kind(taken: Routing) -> str:
 def set_filters(filters: Filters) -> dict[str, Any]:
     """The filters that differ from their default."""
     pairs = ((item.name, getattr(filters, item.name)) for item in fields(filters))
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value != getattr(Filters(), name)}
 
 
 def _routing_fields(taken: Routing) -> dict[str, Any]:
@@ -252,7 +252,7 @@ def _status(stored: Repository) -> Literal["not_indexed", "indexed", "stale"]:
 
 def _job_fields(run: Job) -> dict[str, Any]:
     fields_of_job = {item.name: getattr(run, item.name) for item in fields(run)}
-    return fields_of_job | {"result": dict(run.result)}
+    return fields_of_job | {"result": dict(run.result), "priority": Priority(run.priority).name.lower()}
 
 
 def _milliseconds(value: float) -> float:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import json
-from collections.abc import Sequence
-
-from app.domain.errors import CursorExpired, InvalidRequest
 from app.domain.index import CoveragePage, CoverageRequest, FileCoverage
-from app.domain.query import Snapshot
+from app.domain.query import Position, Scope
 from app.indexing.discover import PathGlobs
 from app.ports import CoverageStore, RepositoryStore, SnapshotStore
+from app.search import cursor as cursors
 
 
 class CoverageService:
-    """Reads coverage page by page, in one generation; the pages of another one are refused."""
+    """Reads coverage page by page, all pages of a list in the same generation."""
 
     def __init__(self, repositories: RepositoryStore, snapshots: SnapshotStore, store: CoverageStore) -> None:
         self._repositories = repositories
@@ -23,37 +19,26 @@ class CoverageService:
 
     async def read(self, request: CoverageRequest) -> CoveragePage:
         """Raises RepositoryNotFound, RevisionNotFound, NotIndexed, InvalidRequest for a bad cursor, CursorExpired."""
-        snapshot = (await self._snapshots.resolve((request.repository,), request.revision)).snapshots[0]
-        after = None
-        if request.cursor is not None:
-            generation, after = _decode(request.cursor)
-            if generation != snapshot.generation:
-                raise CursorExpired(field="cursor")
+        scope, after = await self._place(request)
+        snapshot = scope.snapshots[0]
         found = await self._store.files(
             snapshot, path=request.path, outcome=request.outcome, reason=request.reason, after=after, limit=request.limit + 1
         )
         if request.path is not None and not found and request.outcome is None and request.reason is None:
             found = [await self._absent(request.repository, request.path)]
         page = tuple(found[: request.limit])
-        return CoveragePage(page, _encode(snapshot, page) if len(found) > request.limit else None, snapshot)
+        last = Position(snapshot.repository_id, page[-1].path) if len(found) > request.limit else None
+        return CoveragePage(page, cursors.encode(scope, 0, 0, request, last) if last else None, snapshot)
+
+    async def _place(self, request: CoverageRequest) -> tuple[Scope, str | None]:
+        """The index to read, and the path behind which the page begins."""
+        if request.cursor is None:
+            return await self._snapshots.resolve((request.repository,), request.revision), None
+        at = cursors.decode(request.cursor, request)
+        return await self._snapshots.resolve_pinned(at.generations), at.after.path if at.after else None
 
     async def _absent(self, repository: str, path: str) -> FileCoverage:
         """A path that no run met: the globs leave it out, or it is not in the tree, or an ignore rule hides it."""
         source = (await self._repositories.get(repository)).source
         selected = PathGlobs(source.include, source.exclude).select(path.encode("utf-8", "surrogatepass"))
         return FileCoverage(path, "absent", "not_in_revision_or_ignored" if selected else "excluded", None, None)
-
-
-def _encode(snapshot: Snapshot, page: Sequence[FileCoverage]) -> str:
-    data = json.dumps([snapshot.generation, page[-1].path])
-    return base64.urlsafe_b64encode(data.encode()).decode().rstrip("=")
-
-
-def _decode(text: str) -> tuple[int, str]:
-    try:
-        generation, path = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
-        if not isinstance(generation, int) or not isinstance(path, str) or "\0" in path:
-            raise ValueError("no position")
-    except (ValueError, TypeError, RecursionError):
-        raise InvalidRequest("this is not a cursor of this service", field="cursor") from None
-    return generation, path

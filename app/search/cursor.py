@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass
 from typing import Final, TypeAlias
 
 from app.domain.errors import InvalidRequest
+from app.domain.index import CoverageRequest
 from app.domain.query import Position, Scope, SearchRequest
 from app.domain.symbols import SymbolsRequest, UsesRequest
 
 _PRESENTATION: Final = ("cursor", "limit", "snippet_lines", "max_bytes", "timeout_ms", "explain", "min_revision", "wait")
 _LARGEST: Final = 2**31 - 1
 
-Paged: TypeAlias = SearchRequest | SymbolsRequest | UsesRequest
+Paged: TypeAlias = SearchRequest | SymbolsRequest | UsesRequest | CoverageRequest
 """What is answered in pages."""
 
 

@@ -107,9 +107,9 @@ class TestRemotes:
         early = await client.get("/v1/search", params={"q": "x", "repositories": "shop"})
         assert (early.status_code, early.headers["retry-after"]) == (425, "2")
         job = (await client.post("/v1/repositories/shop/index", json={"priority": "bulk"})).json()
-        assert (job["state"], job["priority"]) == ("queued", 0)
+        assert (job["state"], job["priority"]) == ("queued", "bulk")
         joined = (await client.post("/v1/repositories/shop/index")).json()
-        assert (joined["id"], joined["joined"], joined["priority"]) == (job["id"], True, 10)
+        assert (joined["id"], joined["joined"], joined["priority"]) == (job["id"], True, "interactive")
         await work(bench)
         refs = (await client.get("/v1/repositories/shop")).json()["refs"]
         assert [(ref["name"], ref["is_default"], ref["stale"]) for ref in refs] == [("main", True, False), ("dev", False, False)]
@@ -244,7 +244,7 @@ class TestWebhooks:
         answer = await client.post("/v1/webhooks/github", content=PUSH, headers=signed(PUSH))
         assert (answer.status_code, answer.json()["status"]) == (202, "queued")
         (job,) = (await client.get("/v1/jobs?repository=shop")).json()["jobs"]
-        assert ([job["id"]], job["priority"]) == (answer.json()["jobs"], 0)
+        assert ([job["id"]], job["priority"]) == (answer.json()["jobs"], "bulk")
         again = await client.post("/v1/webhooks/github", content=PUSH, headers=signed(PUSH) | {"X-GitHub-Delivery": "2"})
         assert again.json() == {"status": "seen", "jobs": []}, "a replay under another id"
         later = PUSH.replace(b'"a"', b'"b"')

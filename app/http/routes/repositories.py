@@ -10,6 +10,7 @@ from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
 from app.config import Settings
 from app.domain.index import CoverageRequest, Priority, RepositorySource, SourceKind
+from app.domain.query import Scope
 from app.http import render
 from app.http.freshness import is_known, not_modified, tagged, weak_tag
 from app.http.media import require_json, require_json_if_any
@@ -84,9 +85,7 @@ async def get_coverage(
     return FileCoverageList(
         files=[FileCoverageShape(**asdict(file)) for file in page.files],
         next_cursor=page.next_cursor,
-        revision=page.snapshot.revision,
-        generation=page.snapshot.generation,
-        stale=page.snapshot.stale,
+        index=render.index(Scope((page.snapshot,))),
     )
 
 

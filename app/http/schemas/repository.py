@@ -8,11 +8,13 @@ from typing import Annotated, Any, Final, Literal, Self
 from fastapi import Path
 from pydantic import ConfigDict, Field, model_validator
 
+from app.domain.code import PathClass
 from app.domain.index import JobState, RefKind, SkipReason, SourceKind
 from app.http.schemas.fields import NAME_PATTERN, PathText, StrictModel, Text, TextList
-from app.http.schemas.search_answer import Shape
+from app.http.schemas.search_answer import ANSWER_EXAMPLE, IndexShape, Shape
 
 RepositoryName = Annotated[str, Path(pattern=NAME_PATTERN, description="the repository's name, a slug", examples=["flask"])]
+PriorityName = Literal["interactive", "bulk"]
 JobId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,64}$", description="the job's id")]
 
 
@@ -99,7 +101,7 @@ class IndexBody(StrictModel):
 
     revision: Annotated[Text, Field(max_length=300)] | None = None
     """The full id of a commit to index beside the branches and tags that are followed; git remotes only."""
-    priority: Literal["interactive", "bulk"] = "interactive"
+    priority: PriorityName = "interactive"
     """Bulk runs wait for those that somebody waits for."""
 
 
@@ -204,7 +206,7 @@ JOB_EXAMPLE: Final[dict[str, Any]] = {
     "error": None,
     "attempts": 1,
     "revision": None,
-    "priority": 10,
+    "priority": "interactive",
     "created_at": "2025-01-31T11:59:58Z",
     "started_at": "2025-01-31T11:59:59Z",
     "finished_at": None,
@@ -227,8 +229,8 @@ class JobShape(Shape):
     error: str | None
     attempts: int
     revision: str | None
-    priority: int
-    """Higher goes first: 10 for requests, 0 for what a clock or a forge asked for."""
+    priority: PriorityName
+    """`interactive` goes first: what somebody waits for, before what a clock or a forge asked for."""
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -317,7 +319,7 @@ class FileCoverageShape(Shape):
     reason: str | None
     """Why it is not indexed in full; for an absent one `excluded` by the repository's globs, or `not_in_revision_or_ignored`."""
     language: str | None
-    path_class: str | None
+    path_class: PathClass | None
 
 
 class FileCoverageList(Shape):
@@ -337,9 +339,7 @@ class FileCoverageList(Shape):
                         }
                     ],
                     "next_cursor": None,
-                    "revision": "9f2c4e1a7b3d5f60718293a4b5c6d7e8f9012345",
-                    "generation": 3,
-                    "stale": False,
+                    "index": ANSWER_EXAMPLE["index"],
                 }
             ]
         }
@@ -347,6 +347,4 @@ class FileCoverageList(Shape):
 
     files: list[FileCoverageShape]
     next_cursor: str | None
-    revision: str
-    generation: int
-    stale: bool
+    index: list[IndexShape]

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.domain.code import PathClass
+from app.domain.code import EdgeClass, PathClass
 from app.domain.query import Intent, Modality, Preset, Strategy
 
 
@@ -92,7 +92,7 @@ class EvidenceShape(Shape):
 
     modality: Modality
     relation: str | None
-    edge_class: str | None = Field(alias="class", description="How far a graph edge can be trusted: exact, likely or possible.")
+    edge_class: EdgeClass | None = Field(alias="class", description="How far a graph edge can be trusted: exact, likely or possible.")
     line: int | None
     distance: int | None
     score: float
