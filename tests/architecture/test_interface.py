@@ -104,7 +104,7 @@ def test_lists_have_pages_in_one_way() -> None:
         if "cursor" in asked and name not in UNPAGED:
             assert "limit" in asked, name
             assert "410" in operation["responses"], name
-            assert "index" in answered, f"{name}: pages are of one generation, and say of which"
+            assert not answered or "index" in answered, f"{name}: pages are of one generation, and say of which"
     known = {name for name, _ in operations()}
     assert set(UNPAGED) <= known
 
