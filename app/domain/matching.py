@@ -19,7 +19,16 @@ from app.domain.errors import InvalidRequest
 LARGEST_PROGRAM: Final = 20_000
 """Instructions of RE2. Without its cache RE2 takes about 0.2 ns an instruction and byte: 6 ms for a chunk of 1,500 bytes."""
 
-_MOST_TRIES: Final = 200  # matches looked at in one line; `x*` has one at every character
+_MEMORY: Final = 1 << 20
+"""Bytes with which RE2 gives up at twice as many instructions, within milliseconds; it would take 0.2 s for what it then refuses."""
+
+MOST_IN_A_LINE: Final = 100
+MOST_SPANS: Final = 200
+"""Spans of a text; after so many, further lines that match have one each, and none has more than ``MOST_IN_A_LINE``."""
+
+_LEAST_TRIES: Final = 10
+"""Matches looked at in a line that may have one span."""
+
 _NO_WORD: Final = r"[^\p{L}\p{M}\p{N}\p{Pc}]"
 
 # Only here is matching the lines of a text one by one not the same as matching the text with (?m) and without line ends.
@@ -50,7 +59,7 @@ class Matcher(Protocol):
         ...
 
     def spans(self, text: str) -> Iterator[Span]:
-        """The matches, in order; a line that matches only where nothing stands has one empty span."""
+        """The matches, in order and within bounds; a line that matches only where nothing stands has one empty span."""
         ...
 
 
@@ -62,6 +71,11 @@ def matcher(wanted: str, *, regex: bool, case: bool = True, word: bool = False) 
     if not regex and case and not word:
         return _Literal(wanted)
     return _Pattern(wanted if regex else re2.escape(wanted), case=case, word=word)
+
+
+def most_in_a_line(left: int) -> int:
+    """How many spans the next line may have; ``left``: how many a text may still have."""
+    return min(MOST_IN_A_LINE, max(1, left))
 
 
 class _Literal:
@@ -87,14 +101,20 @@ class _Literal:
     def spans(self, text: str) -> Iterator[Span]:
         """See Matcher."""
         line = counted = start = 0
+        left, in_line = MOST_SPANS, 0
         position = text.find(self._wanted)
         while position >= 0:
             passed = text.count("\n", counted, position)
             if passed:
-                line, start = line + passed, text.rfind("\n", 0, position) + 1
+                line, start, in_line = line + passed, text.rfind("\n", 0, position) + 1, 0
             counted = position
             end = position + len(self._wanted)
             yield Span(line, position - start, end - start)
+            left, in_line = left - 1, in_line + 1
+            if in_line >= most_in_a_line(left):
+                end = text.find("\n", end)
+                if end < 0:
+                    return
             position = text.find(self._wanted, end)
 
 
@@ -136,18 +156,21 @@ class _Pattern:
     def spans(self, text: str) -> Iterator[Span]:
         """See Matcher."""
         lines = text.split("\n")
+        left = MOST_SPANS
         for number in self.lines(text):
-            yield from (Span(number, start, end) for start, end in self._spans_of_line(lines[number]))
+            most = most_in_a_line(left)
+            tried = self._matches(lines[number], max(most, _LEAST_TRIES))
+            left -= len(tried)  # `x*` matches at every character, mostly nothing
+            yield from (Span(number, start, end) for start, end in self._shown(lines[number], tried)[:most])
 
-    def _spans_of_line(self, line: str) -> list[tuple[int, int]]:
-        spans = self._matches(line)
+    def _shown(self, line: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
         if self._word:
             spans = [span for span in spans if _stands_alone(line, *span)] or [self._whole_word(line)]
         return [(start, end) for start, end in spans if start < end] or spans[:1]
 
-    def _matches(self, line: str) -> list[tuple[int, int]]:
+    def _matches(self, line: str, most: int) -> list[tuple[int, int]]:
         data = line.encode()
-        spans = [match.span() for match in islice(self._plain.finditer(data), _MOST_TRIES)]
+        spans = [match.span() for match in islice(self._plain.finditer(data), most)]
         if len(data) == len(line):
             return spans
         return [(len(data[:start].decode("utf-8", "ignore")), len(data[:end].decode("utf-8", "ignore"))) for start, end in spans]
@@ -195,13 +218,22 @@ def _compile(pattern: str, *, case: bool, over_lines: bool = False) -> re2._Rege
     # With groups RE2 falls back to an automaton that takes 0.1 ms a byte for hostile patterns.
     options.never_capture = not over_lines
     options.log_errors = False
+    memory, options.max_mem = options.max_mem, _MEMORY
     try:
-        compiled = re2.compile(pattern, options)
+        small = re2.compile(pattern, options)
+        if small.programsize > LARGEST_PROGRAM:
+            raise _too_large()
+        options.max_mem = memory
+        return re2.compile(pattern, options)
     except re2.error as error:
-        raise InvalidRequest(f"not a pattern of RE2: {_message(error)}", field="query") from None
-    if compiled.programsize > LARGEST_PROGRAM:
-        raise InvalidRequest("the pattern is too large: repeat less or fewer characters", field="query")
-    return compiled
+        reason = _message(error)
+        raise (
+            _too_large() if reason.startswith("pattern too large") else InvalidRequest(f"not a pattern of RE2: {reason}", field="query")
+        ) from None
+
+
+def _too_large() -> InvalidRequest:
+    return InvalidRequest("the pattern is too large: repeat less or fewer characters", field="query")
 
 
 def _size(compiled: re2._Regexp) -> int:

@@ -169,6 +169,7 @@ class QueryTerms:
 
     ``terms`` → weight feed BM25 (stems, joined wholes, CJK bigrams); ``words`` are the stems alone; ``identifiers`` are names
     as written with their last segment; ``wholes`` are joined lower-case compounds. ``only_stop_words``: no word tells what is meant.
+    ``cut``: there are more words than are looked for.
     """
 
     single: bool
@@ -177,6 +178,7 @@ class QueryTerms:
     identifiers: tuple[tuple[str, str], ...]
     wholes: frozenset[str]
     only_stop_words: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

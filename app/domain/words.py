@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Set
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Final
 
 import Stemmer
@@ -126,6 +126,10 @@ def name_parts(name: str) -> tuple[str, ...]:
     return tuple(part for token in tokens(name) for word in _plain_words(token) for part in word)
 
 
+MOST_TERMS: Final = 200
+"""Of a question: a page of pasted text has a few hundred different words, and the first ones tell what it is about."""
+
+
 def query_terms(text: str, repository_names: Collection[str], stop_words: frozenset[str]) -> QueryTerms:
     """Analyse a question.
 
@@ -145,14 +149,17 @@ def query_terms(text: str, repository_names: Collection[str], stop_words: frozen
             terms["".join(parts)] = 1.0
     if not terms:
         terms = {stem(part): 1.0 for parts in words for part in parts}
+    cut = len(terms) > MOST_TERMS
+    terms = dict(islice(terms.items(), MOST_TERMS))
     wholes = frozenset("".join(parts) for parts in words if len(parts) > 1)
     return QueryTerms(
         single=single,
         terms=terms,
         words=tuple(term for term in terms if term not in wholes),
-        identifiers=tuple(dict.fromkeys(_identifiers(text, single, own_name))),
+        identifiers=tuple(dict.fromkeys(_identifiers(text, single, own_name)))[:MOST_TERMS],
         wholes=wholes,
         only_stop_words=all(len(parts) == 1 and parts[0] in stop_words for parts in words),
+        cut=cut,
     )
 
 

@@ -5,8 +5,8 @@ Rarity is kept in memory per published generation: names repeat the same few tho
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -89,13 +89,28 @@ async def name_matches(connection: Connection, scope: Scope, query_words: Iterab
         prefixes,
         [word + _LAST_CHARACTER for word in prefixes],
     )
+    beginning: dict[str, list[str]] = defaultdict(list)
+    for question in questions:
+        for form in (question, *_prefixes(question)):
+            beginning[form].append(question)
     found = [
         NameMatch(question, row["word"], match, row["symbols"])
         for row in rows
-        for question in questions
+        for question in _related(row["word"], beginning)
         if (match := word_match(question, row["word"])) > 0
     ]
     return sorted(found, key=lambda item: (-item.match, item.word, item.query_word))
+
+
+def _related(word: str, beginning: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    """The question's words that can match a word of a name: those that begin with it, those that it begins with, and abbreviations.
+
+    ``beginning``: the question's words by what they begin with. Comparing each with each takes seconds for a page of text.
+    """
+    shorter = (word[:length] for length in range(_SHORTEST_PREFIX, len(word)))
+    abbreviated = (form for form in abbreviations_of(word) if form in beginning.get(form, ()))
+    whole = (form for form in shorter if form in beginning.get(form, ()))
+    return dict.fromkeys((*beginning.get(word, ()), *whole, *abbreviated))
 
 
 def _prefixes(word: str) -> Iterable[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from app.domain.globs import split_excluded, split_globs
+from app.domain.globs import one_regex, split_excluded, split_globs
 from app.domain.query import Filters, RetrievalQuery
 
 # The condition is always true: it gives every parameter a type in statements that do not use all of them.
@@ -62,7 +62,7 @@ def scope_arguments(query: RetrievalQuery) -> list[object]:
     return [
         *file_arguments(query)[:6],
         list(filters.kinds) or None,
-        [_name_regex(name) for name in filters.symbols] or None,
+        one_regex(map(_name_regex, filters.symbols)) or None,
         *file_arguments(query)[8:9],
         text_patterns(filters) or None,
     ]
@@ -79,7 +79,7 @@ def text_patterns(filters: Filters) -> list[str]:
     """Regular expressions of PostgreSQL, none of which may match a chunk's text."""
     case = "(?c)" if filters.case else "(?i)"
     before, behind = (r"(^|[^[:alnum:]_])", r"($|[^[:alnum:]_])") if filters.word else ("", "")
-    return [case + before + re.sub(r"([^\w\s])", r"\\\1", text) + behind for text in filters.without]
+    return [case + pattern for pattern in one_regex(before + re.sub(r"([^\w\s])", r"\\\1", text) + behind for text in filters.without)]
 
 
 def _name_regex(pattern: str) -> str:

@@ -22,6 +22,12 @@ LARGEST_WORK: Final = 10_000_000_000
 _WORK_IN_PLACE: Final = 50_000_000
 """About ten milliseconds at worst; more is done in a thread, where RE2 lets the event loop go on."""
 
+_WORK_OF_A_CALL: Final = 25_000
+"""What it costs to begin, in the same measure; an expression begins once for each of its terms."""
+
+_WORK_OF_A_LINE: Final = 10_000
+"""Of one that matches a pattern: each is an object of Python."""
+
 _BATCH: Final = 500_000_000
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 
@@ -135,7 +141,9 @@ async def matching_lines(texts: Sequence[str], target: Wanted, clock: Clock | No
     batch: list[str] = []
     work = 0
     for text in texts:
-        cost = len(text) * target.matcher.size
+        cost = len(text) * target.matcher.size + _WORK_OF_A_CALL * len(target.terms)
+        if target.regex:
+            cost += _WORK_OF_A_LINE * (text.count("\n") + 1)
         if cost > LARGEST_WORK or (clock is not None and clock.is_late()):
             lines += await _checked(batch, target, work)
             lines.append(None)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
 from app.domain.files import SkippedFile
-from app.domain.globs import split_globs
+from app.domain.globs import matches, split_globs
 from app.domain.query import Intent, Modality, RetrievalQuery
 from app.domain.ranking import RankedList
 from app.ports import SnapshotStore
@@ -23,9 +22,12 @@ class Unread:
 
     files: Sequence[SkippedFile] = ()
     count: int = 0
+    is_known: bool = True
 
 
 NOTHING_UNREAD: Final = Unread()
+UNKNOWN: Final = Unread(is_known=False)
+"""There was no time to look."""
 
 
 async def unread_files(snapshots: SnapshotStore, query: RetrievalQuery) -> Unread:
@@ -36,11 +38,7 @@ async def unread_files(snapshots: SnapshotStore, query: RetrievalQuery) -> Unrea
     if total > len(files):
         return Unread(files[:MOST_NAMED], total)
     include, exclude = split_globs(query.filters.paths)
-    passing = [
-        file
-        for file in files
-        if (not include or any(re.search(glob, file.path) for glob in include)) and not any(re.search(glob, file.path) for glob in exclude)
-    ]
+    passing = [file for file in files if (not include or matches(include, file.path)) and not matches(exclude, file.path)]
     return Unread(passing[:MOST_NAMED], len(passing))
 
 
@@ -57,7 +55,7 @@ def absence(
     searched = sum(snapshot.files for snapshot in query.scope.snapshots) if files is None else files
     complete = bool(lists) and all(ranked.complete for ranked in lists.values()) and not partial
     return {
-        "proven": complete and not unread.count and files != 0,
+        "proven": complete and unread.is_known and not unread.count and files != 0,
         "files_searched": searched,
         "files_total": searched + unread.count,
         "unread": [asdict(file) for file in unread.files],

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from app.domain.errors import CursorExpired
 from app.domain.expression import written
 from app.domain.query import Classification, Dedupe, Modality, RetrievalQuery, SearchRequest, Strategy
-from app.domain.ranking import Candidate, ModalityRun, Notice, Routing, SearchAnswer, SearchResult, Total
+from app.domain.ranking import Candidate, ModalityRun, Notice, Routing, SearchAnswer, Total
 from app.search import cursor
 from app.search.absence import NOTHING_UNREAD, Unread, absence
 from app.search.dedupe import Entry
 from app.search.gather import Gathered
 from app.search.notices import fallback_notice, list_notices, notice, scope_notices
 from app.search.parse import ParsedQuery
+from app.search.present import Presented
 from app.search.relevance import relevance
 from app.search.rescore import is_rescored
 from app.search.route import Plan
@@ -22,12 +23,13 @@ from app.search.route import Plan
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was gathered, by which plan, and the ranking made of it."""
+    """What was gathered, by which plan, and the ranking made of it; ``is_late``: there was no time to rescore it."""
 
     plan: Plan
     gathered: Gathered
     candidates: Sequence[Candidate]
     fallback_from: Strategy | None
+    is_late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All entries, and the results of those from ``offset`` on that are shown; None stands for a chunk that is gone.
+    """All entries, and those from ``offset`` on as they are shown.
 
     ``files_in_filters``: how many indexed files match the filters, counted when there are filters and no entries.
     """
@@ -54,7 +56,7 @@ class Page:
     found: Found
     entries: Sequence[Entry]
     offset: int
-    shown: Sequence[SearchResult | None]
+    presented: Presented
     unavailable: Sequence[Modality]
     files_in_filters: int | None = None
     unread: Unread = NOTHING_UNREAD
@@ -63,8 +65,8 @@ class Page:
 def answer(page: Page, took_ms: float) -> SearchAnswer:
     """Raises CursorExpired when results of a later page are gone: their index was swept while the caller read on."""
     request, found, query = page.request, page.found, page.query
-    results = tuple(result for result in page.shown if result is not None)
-    missing = len(results) < len(page.shown)
+    results = tuple(result for result in page.presented.results if result is not None)
+    missing = len(results) < len(page.presented.results)
     if missing and request.cursor:
         raise CursorExpired(field="cursor")
     partial = bool(found.gathered.degraded) or missing
@@ -76,7 +78,7 @@ def answer(page: Page, took_ms: float) -> SearchAnswer:
         routing=replace(
             routing(request, query.classification, found.plan, found.gathered),
             fallback_from=found.fallback_from,
-            rescored=is_rescored(request, found.plan, query.classification.intent),
+            rescored=is_rescored(request, found.plan, query.classification.intent) and not found.is_late,
         ),
         results=results,
         total=_total(page),
@@ -121,7 +123,7 @@ def _listed(page: Page) -> int:
 
 def _next_cursor(page: Page) -> str | None:
     """Within this list, or at the part of it that was not read yet."""
-    query, end = page.query, page.offset + len(page.shown)
+    query, end = page.query, page.offset + len(page.presented.results)
     if end < len(page.entries):
         return cursor.encode(query.scope, end, query.limit, page.request, query.after)
     resume = next((ranked.resume for ranked in page.found.gathered.lists.values() if ranked.resume), None)
@@ -141,4 +143,6 @@ def _warnings(page: Page, missing: bool, *, last: bool) -> list[Notice]:
         *([notice("no_file_matches")] if page.files_in_filters == 0 else []),
         *([notice("more_matches")] if last and _total(page).results > _listed(page) else []),
         *([notice("results_missing")] if missing else []),
+        *([notice("not_rescored")] if page.found.is_late else []),
+        *([notice("not_marked")] if page.presented.unmarked else []),
     ]

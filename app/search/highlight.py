@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from app.domain.expression import ExpressionMatcher
-from app.domain.matching import Span, matcher
+from app.domain.matching import MOST_SPANS, Matcher, Span, matcher, most_in_a_line
 from app.domain.query import Intent, RetrievalQuery
 from app.domain.ranking import ChunkText, Evidence, Highlight
 from app.domain.words import TermFinder, merge_spans
@@ -21,7 +22,6 @@ LONGEST_SHOWN_LINE: Final = 400
 
 _BEFORE_MATCH: Final = 100
 _LONGEST_READ_LINE: Final = 20_000  # words are looked for in that much of a line; literals in all of it
-_MOST_PER_LINE: Final = 100
 _NAMING_INTENTS: Final = frozenset({Intent.FIND_DEFINITION, Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS})
 
 Spans = Iterable[tuple[int, int]]
@@ -58,6 +58,13 @@ def highlights(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[Evide
     return _marked(chunk, _each_line(lines, find))
 
 
+def cost_of_marking(query: RetrievalQuery) -> int:
+    """Instructions of RE2 for each byte of a chunk; 1 where a string is looked for, or words."""
+    if query.literal is None:
+        return 1
+    return _matcher(query, any_case=query.filters.case is False).size
+
+
 def snippet(chunk: ChunkText, marks: Sequence[Highlight], evidence: Sequence[Evidence], most_lines: int | None) -> Snippet:
     """At most ``most_lines`` lines of the chunk around the line that speaks for it."""
     lines = chunk.text.split("\n")
@@ -87,9 +94,11 @@ def _clip(line: str, match_start: int) -> str:
 
 
 def _marked(chunk: ChunkText, spans_by_line: Iterable[tuple[int, Spans]]) -> tuple[Highlight, ...]:
-    return tuple(
-        Highlight(chunk.start_line + index, start, end) for index, spans in spans_by_line for start, end in list(spans)[:_MOST_PER_LINE]
-    )
+    marks: list[Highlight] = []
+    for index, spans in spans_by_line:
+        most = most_in_a_line(MOST_SPANS - len(marks))
+        marks += (Highlight(chunk.start_line + index, start, end) for start, end in islice(spans, most))
+    return tuple(marks)
 
 
 def _each_line(lines: Sequence[str], find: Callable[[str], Spans]) -> Iterator[tuple[int, Spans]]:
@@ -112,10 +121,13 @@ def _literal_spans(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[E
 
 
 def _matches(text: str, query: RetrievalQuery, *, any_case: bool) -> list[Span]:
-    filters = query.filters
+    return list(_matcher(query, any_case=any_case).spans(text))
+
+
+def _matcher(query: RetrievalQuery, *, any_case: bool) -> Matcher:
     if query.expression is not None:
-        return list(ExpressionMatcher(query.expression).spans(text))
-    return list(matcher(query.literal or "", regex=filters.regex, case=not any_case, word=filters.word).spans(text))
+        return ExpressionMatcher(query.expression)
+    return matcher(query.literal or "", regex=query.filters.regex, case=not any_case, word=query.filters.word)
 
 
 def _add_torn_lines(found: dict[int, list[tuple[int, int]]], chunk: ChunkText, literal: str, evidence: Sequence[Evidence]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from app.domain.language_names import LanguageNames
 from app.domain.query import Filters, Intent, Modality, RetrievalQuery, Scope
 from app.domain.ranking import Evidence, Notice, RankedList
+from app.domain.words import MOST_TERMS
 from app.search.dedupe import Entry
 from app.search.tokens import FILTER_KEYS
 
@@ -38,6 +39,9 @@ MESSAGES: Mapping[str, str] = {
     "diff_does_not_match": "only {percent}% of the difference's lines stand in the index where it says; the index may hold another version",
     "deletions_not_seen": "the index holds what is there after the change: uses of definitions that it deletes are not seen",
     "files_not_indexed": "changed files that are not in the index: {count}",
+    "words_left_out": "only the first {count} different words of the question were looked for",
+    "not_rescored": "time ran out before the best files were rescored; they stand in the order of the fusion",
+    "not_marked": "time ran out before the matches of every result were marked",
     "results_missing": "some results were replaced while the answer was read; ask again",
 }
 """By code. Retrievers warn with a code; one that is not here is shown as it is."""
@@ -84,6 +88,8 @@ def scope_notices(scope: Scope, modalities: Iterable[Modality], filters: Filters
 def list_notices(lists: Mapping[Modality, RankedList], entries: Sequence[Entry], query: RetrievalQuery) -> list[Notice]:
     """What the retrievers had to say, and what the kind of their evidence means."""
     notices = [notice(code) for modality in sorted(lists) for code in lists[modality].warnings]
+    if query.terms.cut and query.literal is None:
+        notices.append(notice("words_left_out", count=MOST_TERMS))
     evidence = [item for entry in entries for item in entry.chunk.evidence]
     if entries and evidence and all(item.fuzzy for item in evidence):
         notices.append(notice("fuzzy_only"))

@@ -9,7 +9,7 @@ from app.domain.chunk_id import parse_chunk_id
 from app.domain.errors import InvalidRequest
 from app.domain.expression import EVERYTHING, Expression, terms
 from app.domain.language_names import LanguageNames
-from app.domain.matching import matcher
+from app.domain.matching import LARGEST_PROGRAM, matcher
 from app.domain.query import Filters, Modality, SearchRequest
 from app.domain.ranking import Notice
 from app.domain.symbol_id import parse_id
@@ -22,6 +22,10 @@ LONGEST_QUERY: Final = 10_000
 MOST_TERMS: Final = 50
 """In a boolean expression; each is looked for in every candidate."""
 
+
+MOST_VALUES: Final = 100
+MOST_GLOBS: Final = 10_000
+"""Characters of all globs together: each file is held against each of them."""
 
 MOST_TOLD: Final = 5
 """Warnings of one kind."""
@@ -73,7 +77,19 @@ def parse(request: SearchRequest, languages: LanguageNames = ANY_LANGUAGE) -> Pa
         parsed = ParsedQuery(text, _exact_filters(text, request.filters) if literal else request.filters, literal)
     else:
         parsed = _read(understand(text, request.filters), request)
+    _check_size(parsed.filters, request.filters)
     return _with_languages(parsed, languages)
+
+
+def _check_size(filters: Filters, given: Filters) -> None:
+    """The text of a query may have no more values of a filter than its fields may; ``given``: what the fields have."""
+    for name in ("languages", "paths", "kinds", "symbols", "without", "repositories"):
+        values = getattr(filters, name)
+        field = f"filters.{name}" if values == getattr(given, name) else "query"
+        if len(values) > MOST_VALUES:
+            raise InvalidRequest(f"{len(values)} {name} are filtered by; at most {MOST_VALUES} are allowed", field=field)
+        if name in ("paths", "repositories") and sum(map(len, values)) > MOST_GLOBS:
+            raise InvalidRequest(f"the globs have more than {MOST_GLOBS:,} characters together", field=field)
 
 
 def _with_languages(parsed: ParsedQuery, languages: LanguageNames) -> ParsedQuery:
@@ -99,8 +115,11 @@ def _read(said: Understood, request: SearchRequest) -> ParsedQuery:
     if [*used] == [said.expression] and used[0].regex:
         filters = _exact_filters(used[0].text, replace(said.filters, regex=True))
         return ParsedQuery(used[0].text, filters, True, warnings=tuple(warnings))
+    size = 0
     for term in used:
-        _ = term.matcher  # raises for what is no pattern
+        size += term.matcher.size  # raises for what is no pattern
+        if size > LARGEST_PROGRAM:
+            raise InvalidRequest("the patterns are too large together: repeat less or fewer characters", field="query")
     return ParsedQuery(said.text, said.filters, True, said.expression, warnings=tuple(warnings))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Protocol
+from typing import Final, Protocol, TypeVar
 
 from app.config import SearchSettings
 from app.domain.errors import InvalidRequest, QueryNotServable
@@ -15,7 +16,7 @@ from app.domain.ranking import Candidate, Degradation, RankedList, Routing, Sear
 from app.domain.words import query_terms
 from app.ports import ChunkStore, Retriever, SnapshotStore
 from app.search import cursor as cursors
-from app.search.absence import NOTHING_UNREAD, unread_files
+from app.search.absence import NOTHING_UNREAD, UNKNOWN, Unread, unread_files
 from app.search.answer import Found, Page, Ranking, answer, routing
 from app.search.boost import boost
 from app.search.dedupe import dedupe
@@ -31,6 +32,15 @@ from app.search.repository_names import within
 from app.search.rescore import is_rescored, rescore
 from app.search.route import Plan, fused, route
 from app.search.twins import demote_twins, possible_twins
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+KEPT_TO_PRESENT: Final = 0.15
+"""Of a deadline, for what comes after the retrievers: their lists are ranked, and results are read from the store."""
+
+LEAST_TO_PRESENT: Final = 0.05
+"""Seconds, also where the deadline is over: matches are found and marked within milliseconds unless the pattern is a hostile one."""
 
 
 class Classifier(Protocol):
@@ -83,11 +93,12 @@ class SearchService:
         ranking = await self.rank(request, progress)
         query, found, entries, offset = ranking.query, ranking.found, ranking.entries, ranking.offset
         page = entries[offset : offset + request.limit]
-        shown = await present(page, self._chunks, query, request, found.plan, self._profiles.features)
+        presented = await present(page, self._chunks, query, request, found.plan, self._profiles.features, _left(query, started))
         missing = [modality for modality, _ in found.plan.modalities if modality not in self._retrievers]
-        files = None if entries else await self._files_in_filters(query)
-        unread = NOTHING_UNREAD if entries else await unread_files(self._snapshots, query)
-        shown_page = Page(request, ranking.parsed, query, found, entries, offset, shown, missing, files, unread)
+        looked_at: tuple[int | None, Unread] = (None, NOTHING_UNREAD)
+        if not entries:
+            looked_at = await _in_time(self._looked_at(query), (None, UNKNOWN), _left(query, started))
+        shown_page = Page(request, ranking.parsed, query, found, entries, offset, presented, missing, *looked_at)
         return answer(shown_page, (perf_counter() - started) * 1_000)
 
     async def rank(self, request: SearchRequest, progress: Progress = SILENT) -> Ranking:
@@ -109,10 +120,11 @@ class SearchService:
         at = cursors.decode(request.cursor, request) if request.cursor else None
         return await self._resolve(request, parse(request, self._languages), at)
 
-    async def _files_in_filters(self, query: RetrievalQuery) -> int | None:
-        """How many files the filters leave; None without filters."""
+    async def _looked_at(self, query: RetrievalQuery) -> tuple[int | None, Unread]:
+        """How many files the filters leave, None without filters; and the files that could not be looked at."""
         filters = query.filters
-        return await self._snapshots.count_files(query.scope, filters) if filters.languages or filters.paths else None
+        files = await self._snapshots.count_files(query.scope, filters) if filters.languages or filters.paths else None
+        return files, await unread_files(self._snapshots, query)
 
     def _classify(self, request: SearchRequest, parsed: ParsedQuery) -> Classification:
         if request.like or request.unlike:
@@ -171,7 +183,11 @@ class SearchService:
         if plan.strategy is Strategy.DIRECT and not ended and not any(_found_exactly(ranked) for ranked in gathered.lists.values()):
             fallback_from, plan = plan.strategy, fused(query.classification, request.preset, self._profiles)
             gathered = await self._gather(plan, query, request, started, gathered, progress)
-        return Found(plan, gathered, await self._rank(request, plan, query, gathered), fallback_from)
+        ranked = await self._rank(plan, query, gathered)
+        if is_rescored(request, plan, query.classification.intent):
+            rescored = await _in_time(self._rescore(query, ranked), None, _left(query, started))
+            return Found(plan, gathered, ranked if rescored is None else rescored, fallback_from, is_late=rescored is None)
+        return Found(plan, gathered, ranked, fallback_from)
 
     async def _gather(
         self, plan: Plan, query: RetrievalQuery, request: SearchRequest, started: float, earlier: Gathered, progress: Progress
@@ -180,13 +196,13 @@ class SearchService:
         retrievers = [self._retrievers[m] for m, _ in plan.modalities if m in self._retrievers and m not in asked]
         if not query.scope.snapshots or not retrievers:
             return earlier
-        left = query.deadline_ms - int((perf_counter() - started) * 1_000)
+        left = int(query.deadline_ms * (1 - KEPT_TO_PRESENT)) - int((perf_counter() - started) * 1_000)
         # A caller who names a time has it; by default one slow retriever leaves time for the rest.
         most = query.deadline_ms if request.timeout_ms else self._settings.retriever_deadline_ms
         gathered = await gather(retrievers, replace(query, deadline_ms=max(1, min(left, most))), self._on_degraded, progress)
         return gathered.with_earlier(earlier)
 
-    async def _rank(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, gathered: Gathered) -> list[Candidate]:
+    async def _rank(self, plan: Plan, query: RetrievalQuery, gathered: Gathered) -> list[Candidate]:
         intent = query.classification.intent
         if plan.strategy is Strategy.WEIGHTED_RRF:
             candidates = weighted_rrf(gathered.lists, plan)
@@ -198,8 +214,7 @@ class SearchService:
             ((modality, weight),) = plan.modalities
             ranked = gathered.lists.get(modality)
             candidates = in_list_order(ranked, weight) if ranked else []
-        candidates = demote(candidates, query.text, intent, query.filters, self._profiles.demotion)
-        return await self._rescore(query, candidates) if is_rescored(request, plan, intent) else candidates
+        return demote(candidates, query.text, intent, query.filters, self._profiles.demotion)
 
     async def _rescore(self, query: RetrievalQuery, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Twice: what stands near the best hits is only known when there are best hits. Then the best of each file's variants first."""
@@ -221,6 +236,20 @@ class SearchService:
         places = [(candidate.key.repository_id, candidate.chunks[0].chunk_id) for candidate in candidates if candidate.chunks]
         loaded = await self._chunks.load(scope, places) if places else {}
         return {place: chunk.text for place, chunk in loaded.items()}
+
+
+def _left(query: RetrievalQuery, started: float) -> float:
+    """The seconds until the deadline."""
+    return max(LEAST_TO_PRESENT, query.deadline_ms / 1_000 - (perf_counter() - started))
+
+
+async def _in_time(work: Awaitable[T], otherwise: U, seconds: float) -> T | U:
+    """What comes of ``work``, or something else when it takes longer."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except TimeoutError:
+        return otherwise
 
 
 def _subject(parsed: ParsedQuery, classification: Classification) -> str:

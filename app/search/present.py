@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from math import inf
+from time import monotonic
+from typing import Final
 
 from app.domain.chunk_id import format_chunk_id
 from app.domain.permalink import permalink
@@ -13,12 +17,35 @@ from app.domain.ranking import ChunkText, Evidence, FileCopy, Highlight, LineSpa
 from app.ports import ChunkStore
 from app.search.dedupe import Entry
 from app.search.explain import explain
-from app.search.highlight import highlights, snippet
+from app.search.highlight import cost_of_marking, highlights, snippet
 from app.search.profiles import Feature
 from app.search.route import Plan
 
 _TEXT_RELATIONS = ("literal", "pattern", "expression")
 _ENVELOPE_BYTES = 2_000  # the answer around its results: routing, index, coverage
+
+
+_WORK_IN_PLACE: Final = 50_000_000
+"""Instructions × bytes of a page: some milliseconds; more is done in a thread, where RE2 lets the event loop go on."""
+
+_WORK_OF_MARKS: Final = 2_000_000
+"""In the same measure, of a chunk in which a pattern matches at every character: each match is an object of Python."""
+
+_BYTES_OF_A_MARK: Final = 40
+
+_LARGEST_WORK: Final = 1_000_000_000
+"""Of one result: some 0.2 seconds. Only a huge line under a large pattern costs more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """One result per entry, None where the store no longer has the chunk; fewer where ``max_bytes`` is reached.
+
+    ``unmarked``: in some of them nothing is highlighted, for lack of time.
+    """
+
+    results: Sequence[SearchResult | None]
+    unmarked: bool
 
 
 async def present(
@@ -28,12 +55,26 @@ async def present(
     request: SearchRequest,
     plan: Plan,
     features: tuple[Feature, ...],
-) -> list[SearchResult | None]:
-    """One result per entry, None where the store no longer has the chunk; ends early where ``request.max_bytes`` is reached."""
+    seconds: float = inf,
+) -> Presented:
+    """The entries of a page as they are shown; after so many ``seconds`` nothing more is highlighted."""
+    give_up = monotonic() + seconds
     wanted = [(entry.candidate.key.repository_id, chunk.chunk_id) for entry in entries for chunk in (entry.chunk, *entry.others)]
     chunks = await store.load(query.scope, wanted, _found_definitions(entries), query.filters.kinds) if wanted else {}
-    results = [_result(entry, chunks, query, request, plan, features) for entry in entries]
-    return results if request.max_bytes is None else _within(results, request.max_bytes)
+    size = cost_of_marking(query)
+
+    def make() -> Presented:
+        results, unmarked = [], False
+        for entry in entries:
+            chunk = chunks.get((entry.candidate.key.repository_id, entry.chunk.chunk_id))
+            is_marked = chunk is None or (monotonic() < give_up and len(chunk.text) * size <= _LARGEST_WORK)
+            unmarked |= not is_marked
+            marks = highlights(chunk, query, entry.chunk.evidence) if chunk is not None and is_marked else ()
+            results.append(None if chunk is None else _result(entry, chunk, marks, chunks, query, request, plan, features))
+        return Presented(results if request.max_bytes is None else _within(results, request.max_bytes), unmarked)
+
+    work = size * sum(len(chunk.text) for chunk in chunks.values()) + (_WORK_OF_MARKS * len(entries) if size > 1 else 0)
+    return make() if work <= _WORK_IN_PLACE else await asyncio.to_thread(make)
 
 
 def _found_definitions(entries: Sequence[Entry]) -> dict[tuple[int, int], str]:
@@ -48,19 +89,17 @@ def _found_definitions(entries: Sequence[Entry]) -> dict[tuple[int, int], str]:
 
 def _result(
     entry: Entry,
+    chunk: ChunkText,
+    marks: tuple[Highlight, ...],
     chunks: Mapping[tuple[int, int], ChunkText],
     query: RetrievalQuery,
     request: SearchRequest,
     plan: Plan,
     features: tuple[Feature, ...],
-) -> SearchResult | None:
+) -> SearchResult:
     candidate, key = entry.candidate, entry.candidate.key
-    chunk = chunks.get((key.repository_id, entry.chunk.chunk_id))
-    if chunk is None:
-        return None
     names = {snapshot.repository_id: snapshot.repository for snapshot in query.scope.snapshots}
     snapshot = next(snapshot for snapshot in query.scope.snapshots if snapshot.repository_id == key.repository_id)
-    marks = highlights(chunk, query, entry.chunk.evidence)
     shown = snippet(chunk, marks, entry.chunk.evidence, request.snippet_lines)
     others = [chunks[place] for other in entry.others if (place := (key.repository_id, other.chunk_id)) in chunks]
     # A call site in another chunk of the file is a find of its own; its line must not get lost with the chunk.
@@ -117,4 +156,5 @@ def _size(result: SearchResult | None) -> int:
     if result is None:
         return 0
     evidence = [item._asdict() for item in result.evidence]
-    return len(json.dumps({**asdict(replace(result, evidence=())), "evidence": evidence}).encode())
+    plain = asdict(replace(result, evidence=(), highlights=()))
+    return len(json.dumps({**plain, "evidence": evidence}).encode()) + _BYTES_OF_A_MARK * len(result.highlights)

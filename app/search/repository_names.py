@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
-from app.domain.globs import glob_regex, split_excluded
+from app.domain.globs import glob_regex, matches, split_excluded
 from app.domain.query import Scope, Snapshot
 
 _SCHEME: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://([^/@]*@)?")
@@ -37,14 +37,16 @@ class _RepositoryGlob:
     def __init__(self, glob: str) -> None:
         parts = _SCHEME.sub("", glob).rstrip("/").removesuffix(".git").lstrip("/").split("/")
         self._name = parts[-1]
-        self._parts = [re.compile(glob_regex(part), re.IGNORECASE) for part in parts]
+        self._parts = [[glob_regex(part)] for part in parts]
 
     def names(self, snapshot: Snapshot) -> bool:
         """Whether it means this repository."""
         if len(self._parts) > 1 and snapshot.url is None:
             return self._name.lower() == snapshot.repository.lower()
         place = [snapshot.repository] if len(self._parts) == 1 else _place(snapshot.url or "")
-        return len(self._parts) <= len(place) and all(part.match(text) for part, text in zip(self._parts[::-1], place[::-1], strict=False))
+        return len(self._parts) <= len(place) and all(
+            matches(part, text, any_case=True) for part, text in zip(self._parts[::-1], place[::-1], strict=False)
+        )
 
 
 def _place(url: str) -> list[str]:

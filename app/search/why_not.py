@@ -16,7 +16,7 @@ from app.domain.code import PathClass
 from app.domain.errors import QueryNotServable
 from app.domain.expression import written
 from app.domain.files import Change, Gate, RetrieverVerdict, WhyNot
-from app.domain.globs import split_globs
+from app.domain.globs import matches, split_globs
 from app.domain.language_names import LanguageNames
 from app.domain.query import Dedupe, Filters, Modality, SearchRequest, Snapshot
 from app.domain.ranking import Candidate, FileKey
@@ -228,5 +228,4 @@ def _exactly(path: str) -> str:
 
 def _is_under(path: str, globs: Sequence[str]) -> bool:
     include, exclude = split_globs(globs)
-    included = not include or any(re.search(pattern, path) for pattern in include)
-    return included and not any(re.search(pattern, path) for pattern in exclude)
+    return (not include or matches(include, path)) and not matches(exclude, path)

@@ -114,3 +114,16 @@ def test_a_long_line_is_shown_around_its_match() -> None:
     assert shown.truncated
     assert len(shown.text) == LONGEST_SHOWN_LINE + 2
     assert (marks[0].start, marks[0].end) == (5_000, 5_006)
+
+
+def test_every_matching_line_is_marked_within_bounds() -> None:
+    text = "\n".join(["e" * 150] * 30)
+    for query in (literal("e"), literal("e", regex=True), literal("e|nothing", regex=True, word=False)):
+        marks = highlights(chunk(text), query)
+        assert {mark.line for mark in marks} == set(range(10, 40))
+        assert len(marks) <= 200 + 30
+        assert max(sum(mark.line == line for mark in marks) for line in range(10, 40)) == 100
+
+
+def test_what_matches_nothing_first_is_still_marked_where_it_matches_something() -> None:
+    assert marked("\n".join(["abcx"] * 60), literal("x*", regex=True)) == [(line, "x") for line in range(10, 70)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.domain.errors import InvalidRequest
 from app.domain.expression import And, Expression, ExpressionMatcher, Not, Or, Term, holds, terms, written
 from app.domain.query import Filters, SearchRequest
-from app.search.parse import MOST_TERMS, MOST_TOLD, parse
+from app.search.parse import MOST_TERMS, MOST_TOLD, MOST_VALUES, parse
 from app.search.query_language import filters_like, understand
 
 
@@ -235,3 +235,26 @@ def test_a_text_matches_on_the_lines_that_speak_for_it(tree: Expression, text: s
     lines = matcher.lines(text)
     assert bool(lines) == holds(tree, text)
     assert {span.line for span in matcher.spans(text)} <= set(lines)
+
+
+def test_the_text_may_have_as_many_values_of_a_filter_as_a_field() -> None:
+    parse(SearchRequest(" ".join(f"file:a{number}" for number in range(MOST_VALUES))))
+    for query in (
+        " ".join(f"file:a{number}" for number in range(MOST_VALUES + 1)),
+        "lang:" + ",".join(f"l{number}" for number in range(MOST_VALUES + 1)),
+        "x " + " ".join(f"-word{number}" for number in range(MOST_VALUES + 1)),
+        " ".join(f"symbol:*{number}" for number in range(MOST_VALUES + 1)),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            parse(SearchRequest(query))
+        assert refused.value.field == "query"
+    with pytest.raises(InvalidRequest) as refused:
+        parse(SearchRequest("x", filters=Filters(paths=("*a" * 60,) * 99)))
+    assert refused.value.field == "filters.paths"
+
+
+def test_patterns_may_be_large_alone_but_not_together() -> None:
+    large = "regex:/" + "[a-z]{900}\\\\d{900}" + "/"
+    assert parse(SearchRequest(large)).filters.regex
+    with pytest.raises(InvalidRequest, match="together"):
+        parse(SearchRequest(" or ".join([large.replace("900", str(900 - number)) for number in range(20)])))

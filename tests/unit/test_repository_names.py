@@ -45,3 +45,10 @@ REPOSITORIES = (
 )
 def test_a_slash_stands_for_the_owner(patterns: list[str], names: list[str]) -> None:
     assert [found.repository for found in within(Scope(REPOSITORIES), patterns).snapshots] == names
+
+
+def test_a_hostile_glob_takes_no_longer_than_its_length() -> None:
+    """Backtracking would try more ways than there are atoms."""
+    long = (snapshot(1, "a" * 100),)
+    assert within(Scope(long), ["*a" * 1_000 + "*b"]).snapshots == ()
+    assert within(Scope(long), ["*a" * 90 + "*"]).snapshots == long
