@@ -78,6 +78,7 @@ class Outcome:
     relevance: Counter[str] = field(default_factory=Counter)
     latest_ms: float = 0.0
     partial: int = 0
+    late: list[tuple[float, str]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
 
@@ -129,7 +130,10 @@ def _note(outcome: Outcome, body: dict[str, Any], answer: httpx2.Response, took_
         broken = [entry for entry in found["routing"]["degraded"] if entry["reason"] == "internal"]
     else:
         broken = []
-    if answer.status_code >= 500 or broken or took_ms > body["timeout_ms"] + SLACK_MS:
+    late_ms = took_ms - body["timeout_ms"] - SLACK_MS
+    if late_ms > 0:
+        outcome.late.append((took_ms, f"{body!r:.600}"))
+    if answer.status_code >= 500 or broken or late_ms > 0:
         outcome.failures.append(f"{answer.status_code} {took_ms:.0f} ms {broken} {body!r:.600}")
 
 
@@ -149,7 +153,9 @@ def main() -> None:
     logging.configure("error", "json")
     outcome = asyncio.run(_run(arguments))
     print(f"statuses {dict(outcome.statuses)}, relevance {dict(outcome.relevance)}, partial {outcome.partial}")
-    print(f"latest after {outcome.latest_ms:.0f} ms, {len(outcome.failures)} failures")
+    print(f"latest after {outcome.latest_ms:.0f} ms, {len(outcome.late)} late, {len(outcome.failures)} failures")
+    for took_ms, body in sorted(outcome.late, reverse=True)[:20]:
+        print(f"late: {took_ms:.0f} ms {body}")
     for failure in outcome.failures[:20]:
         print(failure)
     sys.exit(bool(outcome.failures))
