@@ -14,7 +14,7 @@ MOST_FACTS: Final = 500_000
 
 MOST_COMPLETE: Final = 1_000_000
 """Symbols of a repository whose definitions are all looked at when names are resolved; of a larger one fields, values and macros are
-left out, so that resolving takes some 500 MB for a million functions and types (docs/decisions/0017-memory.md)."""
+left out, so that resolving takes some 500 MB for a million functions and types (docs/decisions/0019-incremental-runs.md)."""
 
 MOST_SYMBOLS: Final = 200_000
 """The largest index that is kept between runs: about 130 MB."""

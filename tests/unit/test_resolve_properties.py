@@ -177,3 +177,39 @@ def test_unrelated_files_are_left_alone() -> None:
     again = {path for path, file in files.items() if must_resolve(file, affected)}
     assert {"use.py", "other.py", "pkg/shapes.py"} <= again
     assert again.isdisjoint({"a.ts", "b.ts", "c.ts", "n/a.go", "n/b.go", "x.c", "y.h", "y.c"})
+
+
+USERS = {f"use{n}.py" for n in range(5)}
+POPULAR = {
+    "text.py": "def slug(value, extra=None):\n    made = value.strip()\n    return Slug(made)\nclass Slug:\n    def show(self): pass\n",
+    **{
+        f"use{number}.py": f"from text import slug\ndef f{number}(name):\n    made = slug(name)\n    return made.show()\n"
+        for number in range(5)
+    },
+    "given.py": "class Given:\n    def strip(self): pass\nclass Other:\n    def strip(self): pass\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "added", "expected"),
+    [
+        ("new.py", "from text import slug\ndef fresh(name):\n    return slug(name)\n", set()),
+        ("use0.py", "def fresh(name):\n    return slug(name.get())\n", set()),
+        ("new.py", "from text import slug\nfrom given import Given\ndef fresh():\n    slug(Given)\n", {"text.py"}),
+        ("text.py", "def fresh():\n    return slug(1)\n", set()),
+        (
+            "text.py",
+            "def slug(value, extra=None):\n    return Kept()\nclass Kept:\n    def show(self): pass\n",
+            {f"use{n}.py" for n in range(5)},
+        ),
+    ],
+    ids=["the same value", "an unknown value", "another value", "a call beside it", "another result"],
+)
+def test_a_value_is_followed_as_far_as_it_is_another(path: str, added: str, expected: set[str]) -> None:
+    before = {file.path: file for file in facts(POPULAR)}
+    after = {file.path: file for file in facts(POPULAR | {path: POPULAR.get(path, "") + added})}
+    index = DefinitionIndex(after.values())
+    affected = affected_names([before[path]] if path in before else [], [after[path]], index)
+    assert {other for other, file in after.items() if other != path and must_resolve(file, affected)} == expected
+    changed = {other for other, file in after.items() if other != path and built(before)[other] != resolve_file(file, index)}
+    assert changed <= expected

@@ -22,8 +22,8 @@ from app.domain.code import Import, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
 from app.domain.manifests import is_manifest
 from app.indexing.resolution.carried import Carried, binding_words, carried_by, changed_bindings, signature_words, words_of
-from app.indexing.resolution.changes import Changes
-from app.indexing.resolution.families import FAMILIES, GO, JAVA, JAVASCRIPT, Family, family_of
+from app.indexing.resolution.changes import Bound, Changes
+from app.indexing.resolution.families import FAMILIES, GO, JAVA, JAVASCRIPT, PYTHON, Family, family_of
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.manifests import names_of
 from app.indexing.resolution.signatures import return_type
@@ -53,15 +53,18 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
     after = {file.path: file for file in new}
     names: set[str] = set()
     modules: set[str] = set()
-    values: set[tuple[str, str]] = set()
+    values: set[Bound] = set()
+    others: set[Bound] = set()
     opened: list[Module] = []
     for path in before.keys() | after.keys():
         was, now = before.get(path), after.get(path)
-        names |= _changed_symbols(was, now)
+        declared = _changed_symbols(was, now)
+        others |= {(path, name) for name in declared | {heir for heir, _ in _bases(was) ^ _bases(now)}}
+        names |= declared
         names |= _changed_bases(was, now, index)
         values |= {(path, name) for name in changed_bindings(was, now)}
         for imported in _changed_imports(was, now):
-            names |= {name for name in (imported.local, imported.name) if name and name != "*"}
+            names |= {name for name in (imported.local, imported.name) if name and name != "*" and _may_be_seen(path, name, index)}
             if imported.name in (None, "*"):
                 opened += _namesakes(index, _parts(imported.module)[-1:])
         only = now if was is None else was if now is None else None
@@ -78,7 +81,7 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
     if not (names or modules or values):
         return Affected()
     former = index.with_others(before.keys() | after.keys(), before.values())
-    return _Spread(names, modules, index, Changes(former, index)).over(values)
+    return _Spread(names, modules, others, index, Changes(former, index)).over(values)
 
 
 def must_resolve(file: FileFacts, affected: Affected) -> bool:
@@ -143,6 +146,20 @@ def _changed_imports(was: FileFacts | None, now: FileFacts | None) -> list[Impor
     return [(former | present)[key] for key in sorted(former.keys() ^ present.keys(), key=repr)]
 
 
+def _may_be_seen(path: str, name: str, index: DefinitionIndex) -> bool:
+    """Whether another file can have a name through the one that imports it: from a Python module only those who ask the module for it."""
+    module = index.modules.get(path)
+    if module is None or module.family is not PYTHON:
+        return True
+    return any(
+        imported.name in (None, "*", name, module.stem)
+        for other in index.modules.values()
+        if other is not module and other.family is PYTHON
+        for imported in other.imports
+        if imported.name == module.stem or _parts(imported.module)[-1:] in ([module.stem], [])
+    )
+
+
 def _changed_bases(was: FileFacts | None, now: FileFacts | None, index: DefinitionIndex) -> set[str]:
     """All that a type with other bases than before can have gained or lost: the members of the old bases and of the new."""
     former, present = _bases(was), _bases(now)
@@ -204,7 +221,7 @@ def _written_as(rules: Set[str], index: DefinitionIndex, family: Family) -> set[
 def _rivals(path: str, family: Family, index: DefinitionIndex) -> list[Module]:
     """Files that an import may have meant, or may now mean, in place of this one."""
     stems = _module_names(path, family, index)
-    found = [module for module in _namesakes(index, stems) if module.family is family]
+    found = [module for module in _namesakes(index, stems) if module.family is family and module.path != path]
     if family is not JAVASCRIPT:
         return found
     place = _without_index(path)
@@ -242,14 +259,15 @@ def _top_names(opened: Sequence[Module], index: DefinitionIndex) -> set[str]:
 class _Spread:
     """Follows aliases, base lists, declared types and values until nothing is added: each passes a change on under another name."""
 
-    def __init__(self, names: set[str], modules: set[str], index: DefinitionIndex, changes: Changes) -> None:
-        self._names, self._modules = names, modules
+    def __init__(self, names: set[str], modules: set[str], others: set[Bound], index: DefinitionIndex, changes: Changes) -> None:
+        """``others``: files with the names in them that are declared otherwise."""
+        self._names, self._modules, self._others = names, modules, others
         self._index = index
         self._changes = changes
-        self._given: set[tuple[str, str]] = set()
+        self._given: set[Bound] = set()
         """File, and ``f(`` for a function in it whose parameters may be given something else."""
 
-    def over(self, values: Iterable[tuple[str, str]]) -> Affected:
+    def over(self, values: Iterable[Bound]) -> Affected:
         """``values``: files with names to which they bind something else than before, or ``f(`` for what they pass to ``f``."""
         everything = list(self._index.modules.values())
         bound = [(i, i.local) for module in everything for i in module.imports if i.local]
@@ -275,7 +293,7 @@ class _Spread:
 
     @property
     def _size(self) -> int:
-        return len(self._names) + len(self._given)
+        return len(self._names) + len(self._given) + len(self._others)
 
     def _carry(self, module: Module) -> None:
         calls = frozenset(name for path, name in self._given if path == module.path)
@@ -285,11 +303,12 @@ class _Spread:
 
     def _bind(self, path: str, name: str) -> None:
         if name.endswith("("):
-            for function in self._changes.given_otherwise(path, name[:-1], self._names):
+            for function in self._changes.given_otherwise(path, name[:-1], self._others):
                 owner = function.owner.rpartition(".")[2]
                 self._given |= {(function.module.path, f"{function.name}("), (function.module.path, f"{owner}(")}
-        elif name not in self._names and self._changes.is_other(path, name, self._names):
+        elif (path, name) not in self._others and self._changes.is_other(path, name, self._others):
             self._names.add(name)
+            self._others.add((path, name))
 
 
 def _passed_on(module: Module) -> Sequence[Carried]:

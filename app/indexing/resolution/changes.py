@@ -1,18 +1,35 @@
 """Whether values are others than before a change: what names hold, functions give back and parameters are given, traced in both states.
 
 Words alone would let one new call of a function that everybody uses reach nearly every file. A value that is traced to the same
-definitions as before ends the search there, unless one of these definitions is itself affected, or it is a collection, whose items are
-only looked at when somebody asks for one.
+definitions as before ends the search there, unless one of these definitions is itself another now: what it gives back is only looked
+at when it is called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
+from functools import partial
+from typing import Final, NamedTuple
 
 from app.domain.code import SymbolKind
+from app.indexing.resolution.expression_parser import parse
+from app.indexing.resolution.expressions import Collection
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
-from app.indexing.resolution.meaning import Meaning
+from app.indexing.resolution.meaning import Container, Meaning, Place
 from app.indexing.resolution.names import Names
+
+DEEPEST: Final = 3
+"""Collections in collections that are compared; beyond it they count as changed."""
+
+Bound = tuple[str, str]
+"""A file, and a name that it defines or binds."""
+
+
+class _Trace(NamedTuple):
+    """What values come to, and the names through which they do."""
+
+    identity: object
+    leads: frozenset[Bound]
 
 
 class Changes:
@@ -20,44 +37,41 @@ class Changes:
 
     def __init__(self, before: DefinitionIndex, after: DefinitionIndex) -> None:
         self._before, self._after = before, after
-        self._leads: dict[tuple[str, str], frozenset[str] | None] = {}
-        self._given: dict[tuple[str, str], frozenset[Definition]] = {}
+        self._leads: dict[Bound, frozenset[Bound] | None] = {}
 
-    def is_other(self, path: str, name: str, affected: Set[str]) -> bool:
-        """Whether what the file binds to a name may be another value now. ``affected`` are names that mean something else."""
-        key = (path, name)
-        if key not in self._leads:
-            self._leads[key] = self._leads_of(path, name)
-        leads = self._leads[key]
-        return leads is None or not affected.isdisjoint(leads)
+    def is_other(self, path: str, name: str, others: Set[Bound]) -> bool:
+        """Whether what the file binds to a name may be another value now. ``others`` are names of which that is known."""
+        return self._differs((path, name), others, lambda: self._leads_of(path, name))
 
-    def given_otherwise(self, path: str, callee: str, affected: Set[str]) -> Iterator[Definition]:
+    def given_otherwise(self, path: str, callee: str, others: Set[Bound]) -> Iterator[Definition]:
         """The functions whose parameters may be given other values by the file's calls of ``callee``."""
         before, after = self._before.modules.get(path), self._after.modules.get(path)
         functions = {function.id: function for function in self._reached(self._before, before, callee)}
         functions |= {function.id: function for function in self._reached(self._after, after, callee)}
         for function in functions.values():
-            if self._is_given_otherwise(function, affected):
+            key = (function.module.path, f"{function.local}({function.ordinal}")
+            if self._differs(key, others, partial(self._leads_into, function)):
                 yield function
 
-    def _is_given_otherwise(self, function: Definition, affected: Set[str]) -> bool:
-        key = (function.module.path, f"{function.local}({function.ordinal}")
+    def _differs(self, key: Bound, others: Set[Bound], leads_of: Callable[[], frozenset[Bound] | None]) -> bool:
         if key not in self._leads:
-            was, now = _same(self._before, function), _same(self._after, function)
-            self._leads[key] = None
-            if was is not None and now is not None:
-                self._leads[key] = _leads(_given(self._before, was), _given(self._after, now))
+            self._leads[key] = leads_of()
         leads = self._leads[key]
-        return leads is None or not affected.isdisjoint(leads)
+        return leads is None or not others.isdisjoint(leads)
 
-    def _leads_of(self, path: str, name: str) -> frozenset[str] | None:
+    def _leads_of(self, path: str, name: str) -> frozenset[Bound] | None:
         was, now = self._before.modules.get(path), self._after.modules.get(path)
         if was is None or now is None:
             return None
-        before, after = _values(self._before.derived(Names), was, name), _values(self._after.derived(Names), now, name)
-        if before is None or after is None or not (before or after):
+        before, after = self._before.derived(Names), self._after.derived(Names)
+        return _compared(_traced(before, _values(before, was, name)), _traced(after, _values(after, now, name)))
+
+    def _leads_into(self, function: Definition) -> frozenset[Bound] | None:
+        was, now = _same(self._before, function), _same(self._after, function)
+        if was is None or now is None:
             return None
-        return _leads(before, after)
+        before, after = self._before.derived(Names), self._after.derived(Names)
+        return _compared(_traced(before, _given(before, was)), _traced(after, _given(after, now)))
 
     def _reached(self, index: DefinitionIndex, module: Module | None, callee: str) -> Iterator[Definition]:
         """The functions that calls in the file can pass something to: see ``CallSites.of``."""
@@ -82,23 +96,22 @@ def _same(index: DefinitionIndex, definition: Definition) -> Definition | None:
     return next((other for other in module.definitions if other.id == definition.id and other.signature == definition.signature), None)
 
 
-def _given(index: DefinitionIndex, function: Definition) -> list[Meaning | None]:
-    names = index.derived(Names)
+def _given(names: Names, function: Definition) -> list[Meaning | None]:
     return [names.flow.passed.parameter(function, name, 0) for name in names.parameters_of(function)]
 
 
-def _values(names: Names, module: Module, name: str) -> list[Meaning | None] | None:
-    """All that a file lets a name stand for; None where that cannot be listed."""
-    facts = names.flow.of(module)
-    if name in facts.items:
-        return None
+def _values(names: Names, module: Module, name: str) -> list[Meaning | None]:
+    """All that a file lets a name stand for, and what it puts into it."""
+    flow, facts = names.flow, names.flow.of(module)
     bounds = [bound for _, bound in facts.attributes.get(name, ())]
     bounds += [bound for (_, bound_name), several in facts.names.items() if bound_name == name for bound in several]
-    found = [names.flow.bound(module, bound, 0) for bound in bounds]
+    found = [flow.bound(module, bound, 0) for bound in bounds]
+    for _, binding in facts.items.get(name, ()):
+        found.append(flow.value(Place(module, module.at(binding.enclosing), binding.line), parse(binding.value), 0))
     for definition in module.definitions:
         if definition.name != name:
             continue
-        found.append(names.flow.decorated(definition, 0))
+        found.append(flow.decorated(definition, 0))
         if definition.is_callable:
             found.append(names.called(Meaning((definition,), certain=False)))
         if not definition.is_type:
@@ -106,19 +119,37 @@ def _values(names: Names, module: Module, name: str) -> list[Meaning | None] | N
     return found
 
 
-def _leads(before: Iterable[Meaning | None], after: Iterable[Meaning | None]) -> frozenset[str] | None:
-    """The names of the definitions that both come to; None when they differ or show a collection."""
-    was, now = _identities(before), _identities(after)
-    if was is None or was != now:
+def _inside(names: Names, meaning: Meaning, container: Container) -> list[Meaning | None]:
+    """The values in a collection, or those that a generator gives."""
+    if not isinstance(container.items, Collection):
+        return [names.flow.contents.items(meaning, 0)]
+    found = [names.flow.value(container.place, value, 0) for _, value in container.items.items]
+    return found + [names.flow.value(place, parse(binding.value), 0) for _, binding, place in container.added]
+
+
+def _compared(before: _Trace | None, after: _Trace | None) -> frozenset[Bound] | None:
+    """The names that both lead through; None when they come to something else or are too deep to tell."""
+    if before is None or after is None or before.identity != after.identity:
         return None
-    return frozenset(definition.name for meaning in after if meaning is not None for one in meaning.each for definition in one.definitions)
+    return before.leads | after.leads
 
 
-def _identities(meanings: Iterable[Meaning | None]) -> list[frozenset[object]] | None:
-    found: list[frozenset[object]] = []
+def _traced(names: Names, meanings: Iterable[Meaning | None], depth: int = 0) -> _Trace | None:
+    identities: list[object] = []
+    leads: set[Bound] = set()
     for meaning in meanings:
-        each = meaning.each if meaning is not None else ()
-        if any(one.container is not None for one in each):
-            return None
-        found.append(frozenset((one.identity, one.certain, one.opaque) for one in each))
-    return found
+        each: set[object] = set()
+        for one in meaning.each if meaning is not None else ():
+            held: object = None
+            if one.container is not None:
+                inside = _traced(names, _inside(names, one, one.container), depth + 1) if depth < DEEPEST else None
+                if inside is None:
+                    return None
+                held = inside.identity
+                leads |= inside.leads
+                if one.container.generator is not None:
+                    leads.add((one.container.generator.module.path, one.container.generator.name))
+            each.add((one.identity, one.certain, one.opaque, held))
+            leads |= {(definition.module.path, definition.name) for definition in one.definitions}
+        identities.append(frozenset(each))
+    return _Trace(tuple(identities), frozenset(leads))
