@@ -35,9 +35,6 @@ USING_NAMES = f"""
 _KINDS = {kind.value: kind for kind in SymbolKind}  # rows come by the hundred thousand, and calling an enum takes a microsecond
 _USES = {kind.value: kind for kind in ReferenceKind}
 
-MOST_NAMES = 500
-"""More alternatives than this in a pattern cost PostgreSQL more than resolving every file again."""
-
 
 class FactReader:
     """Reads the facts of one generation of one branch."""
@@ -87,12 +84,10 @@ class FactReader:
         return {file_id: [_reference(row) for row in grouped[file_id]] for file_id in file_ids}
 
     async def files_using(self, names: Iterable[str]) -> set[int]:
-        """Live files that refer to any of these names, or reach through one; every live file when the names are very many."""
+        """Live files that refer to any of these names, or reach through one."""
         wanted = sorted(names)
         if not wanted:
             return set()
-        if len(wanted) > MOST_NAMES:
-            return set((await self.live()).values())
         receivers = r"\m(?:" + "|".join(re.escape(name) for name in wanted if name.isidentifier()) + r")\M"
         rows = await self._connection.fetch(USING_NAMES, *self._key, wanted, receivers)
         return {row["file_id"] for row in rows}

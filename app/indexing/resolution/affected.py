@@ -30,6 +30,9 @@ from app.indexing.resolution.signatures import return_type
 
 _OPERATORS = frozenset({"__call__", "__enter__", "__iter__", "__next__", *(f.constructor for f in FAMILIES.values())})
 _WORD = re.compile(r"[^\W\d]\w*")
+MOST_NAMES = 500
+"""More than this, and following them costs more than resolving every file again."""
+
 _FOLDER_FILES = frozenset({"__init__", "index", "mod"})
 _RUST_TREE = frozenset({"lib.rs", "main.rs", "mod.rs"})
 
@@ -37,11 +40,12 @@ _RUST_TREE = frozenset({"lib.rs", "main.rs", "mod.rs"})
 @dataclass(frozen=True, slots=True)
 class Affected:
     """Names whose meaning may have changed, names of modules (last parts of paths) that may be found elsewhere now, and paths of files
-    whose functions may be given other values."""
+    whose functions may be given other values; ``everything`` when they are too many to be worth following."""
 
     names: frozenset[str] = frozenset()
     modules: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
+    everything: bool = False
 
 
 def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: DefinitionIndex) -> Affected:
@@ -86,6 +90,8 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
 
 def must_resolve(file: FileFacts, affected: Affected) -> bool:
     """Whether an unchanged file's edges may differ from those it has."""
+    if affected.everything:
+        return True
     names = affected.names
     own = frozenset(symbol.name for symbol in file.symbols)
     if file.path in affected.given or _declares(own, file.imports, affected) or not names.isdisjoint(words_of(file.bindings)):
@@ -101,7 +107,8 @@ def stale_modules(index: DefinitionIndex, affected: Affected) -> list[Module]:
     return [
         module
         for module in index.modules.values()
-        if module.path in affected.given
+        if affected.everything
+        or module.path in affected.given
         or _declares(module.names, module.imports, affected)
         or not affected.names.isdisjoint(binding_words(module))
     ]
@@ -279,6 +286,8 @@ class _Spread:
         ]
         size = -1
         while size != self._size:
+            if len(self._names) > MOST_NAMES:
+                return Affected(everything=True)
             size = self._size
             for path, name in values:
                 self._bind(path, name)
