@@ -55,9 +55,8 @@ async def resolve_edges(
     live = await reader.live()
     await _complete(definitions, reader, live, fresh)
     index = definitions.index
-    if writer.current_gen == 0 or 2 * len(come) > len(live):
-        stale = live
-    else:
+    stale: Mapping[str, int] = live
+    if writer.current_gen > 0 and 2 * len(come) <= len(live):
         arrived = await _facts(reader, sorted(come & set(live.values())), fresh)
         stale = await _stale(reader, index, live, arrived, gone)
     await writer.end_edges((set(stale.values()) - come) | gone)
