@@ -29,8 +29,12 @@ CONNECTION_ERRORS: Final = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
 )
-"""What asyncpg raises when the server is down, going down or lost."""
+"""What asyncpg raises when the server is down, going down or lost.
+
+The last one where the server has said that it goes and the connection is used before its end arrives.
+"""
 
 
 async def open_connection(dsn: str, *, application_name: str = "fourfold") -> asyncpg.Connection[asyncpg.Record]:

@@ -1,0 +1,82 @@
+"""What the pool says of a server that goes away, at every moment at which it can."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.domain.errors import StoreUnavailable
+from app.storage.dsn import parse_dsn
+from app.storage.pool import Pool
+
+pytestmark = pytest.mark.anyio
+
+PORT = 5432
+GOING = b"SFATAL\0VFATAL\0C57P02\0Mterminating connection because of crash of another server process\0\0"
+
+
+class Between:
+    """Passes everything on between clients and a real server, and can say in the server's name that it goes."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._clients: list[asyncio.StreamWriter] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_unix_connection(f"{self._server}/.s.PGSQL.{PORT}")
+        self._clients.append(writer)
+        self._tasks |= {asyncio.create_task(_pass_on(reader, to_server)), asyncio.create_task(_pass_on(from_server, writer))}
+
+    async def say_that_it_goes(self) -> None:
+        for client in self._clients:
+            client.write(b"E" + struct.pack("!i", len(GOING) + 4) + GOING)
+            await client.drain()
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for client in self._clients:
+            client.close()
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        with suppress(ConnectionError):
+            while block := await reader.read(1 << 16):
+                writer.write(block)
+                await writer.drain()
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def between(database_url: str) -> AsyncIterator[tuple[Between, str]]:
+    """A server that stands before the real one, and the URL of the database through it."""
+    real = parse_dsn(database_url)
+    with tempfile.TemporaryDirectory() as folder:
+        proxy = Between(real.hosts[0][0])
+        async with await asyncio.start_unix_server(proxy.connected, Path(folder) / f".s.PGSQL.{PORT}"):
+            yield proxy, replace(real, hosts=((folder, PORT),)).url
+            await proxy.close()
+
+
+async def test_a_connection_that_was_told_of_the_end_is_no_fault_of_the_service(database_url: str, anyio_backend: str) -> None:
+    async with between(database_url) as (server, url):
+        pool = Pool(url, size=1, statement_timeout_ms=5_000)
+        async with pool.connection() as connection:
+            assert await connection.fetchval("SELECT 1") == 1
+        await server.say_that_it_goes()
+        await asyncio.sleep(0.05)
+        with pytest.raises(StoreUnavailable):
+            async with pool.keyed() as connection:
+                await connection.fetchval("SELECT 1")
+        await pool.close()
