@@ -28,6 +28,7 @@ SHOWN: Final = 10
 
 SymbolName = Annotated[str, typer.Argument(metavar="SYMBOL", help="The symbol's name (Flask.route) or its id.")]
 Repository = Annotated[str | None, typer.Option("--repo", metavar="NAME", help="The repository that holds it.")]
+Revision = Annotated[str | None, typer.Option("--revision", metavar="NAME", help="The branch, tag or indexed commit to look at.")]
 Classes = Annotated[list[EdgeClass] | None, typer.Option("--class", help="Only edges of this class; may be repeated.")]
 Limit = Annotated[int, typer.Option(min=1, max=500, help="Entries at most.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, in the shape of the HTTP interface.")]
@@ -54,6 +55,7 @@ def symbols(
     languages: Annotated[list[str] | None, typer.Option("--lang", metavar="LANGUAGE", help="Only this language; may be repeated.")] = None,
     paths: Annotated[list[str] | None, typer.Option("--path", metavar="GLOB", help="Only these paths; !GLOB excludes.")] = None,
     repositories: Annotated[list[str] | None, typer.Option("--repo", metavar="NAME", help="Look only here; may be repeated.")] = None,
+    revision: Revision = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Definitions at most.")] = 20,
     as_json: AsJson = False,
 ) -> None:
@@ -69,6 +71,7 @@ def symbols(
         paths=tuple(paths or ()),
         repositories=tuple(repositories or ()),
         limit=limit,
+        revision=revision,
     )
     found = with_service(lambda service: service.symbols.find(request))
     if as_json:
@@ -81,6 +84,7 @@ def symbols(
 def definition(
     place: Annotated[str, typer.Argument(metavar="PATH:LINE:COLUMN", help="The place; both numbers begin with 1, as editors count.")],
     repository: Annotated[str, typer.Option("--repo", metavar="NAME", help="The repository that holds the file.")],
+    revision: Revision = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where the name at a place of a file is defined."""
@@ -90,7 +94,7 @@ def definition(
     written = re.fullmatch(r"(.+):([1-9]\d{0,8}):([1-9]\d{0,8})", place)
     if written is None:
         raise typer.BadParameter("a place is written PATH:LINE:COLUMN")
-    request = PositionRequest(repository, written[1], int(written[2]), int(written[3]) - 1)
+    request = PositionRequest(repository, written[1], int(written[2]), int(written[3]) - 1, revision)
     found = with_service(lambda service: service.positions.definition(request))
     if as_json:
         _print_json(render_symbols.definition(found))
@@ -100,13 +104,18 @@ def definition(
 
 @symbol_commands.command()
 def references(
-    symbol: SymbolName, repository: Repository = None, classes: Classes = None, limit: Limit = 50, as_json: AsJson = False
+    symbol: SymbolName,
+    repository: Repository = None,
+    revision: Revision = None,
+    classes: Classes = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
 ) -> None:
     """List the lines that use a symbol; those by name alone come last."""
     from app.cli.print_symbols import print_references
     from app.http import render_symbols
 
-    found = with_service(_uses(symbol, repository, classes, limit, lambda service: service.symbols.references))
+    found = with_service(_uses(symbol, repository, revision, classes, limit, lambda service: service.symbols.references))
     if as_json:
         _print_json(render_symbols.references(found))
     else:
@@ -114,12 +123,19 @@ def references(
 
 
 @symbol_commands.command()
-def callers(symbol: SymbolName, repository: Repository = None, classes: Classes = None, limit: Limit = 50, as_json: AsJson = False) -> None:
+def callers(
+    symbol: SymbolName,
+    repository: Repository = None,
+    revision: Revision = None,
+    classes: Classes = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+) -> None:
     """List what calls a symbol, with the lines of the calls; callers by name alone come last."""
     from app.cli.print_symbols import print_relatives
     from app.http import render_symbols
 
-    found = with_service(_uses(symbol, repository, classes, limit, lambda service: service.symbols.callers))
+    found = with_service(_uses(symbol, repository, revision, classes, limit, lambda service: service.symbols.callers))
     if as_json:
         _print_json(render_symbols.callers(found))
     else:
@@ -127,12 +143,19 @@ def callers(symbol: SymbolName, repository: Repository = None, classes: Classes 
 
 
 @symbol_commands.command()
-def callees(symbol: SymbolName, repository: Repository = None, classes: Classes = None, limit: Limit = 50, as_json: AsJson = False) -> None:
+def callees(
+    symbol: SymbolName,
+    repository: Repository = None,
+    revision: Revision = None,
+    classes: Classes = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+) -> None:
     """List what a symbol calls, and the calls whose target is not known."""
     from app.cli.print_symbols import print_relatives
     from app.http import render_symbols
 
-    found = with_service(_uses(symbol, repository, classes, limit, lambda service: service.symbols.callees))
+    found = with_service(_uses(symbol, repository, revision, classes, limit, lambda service: service.symbols.callees))
     if as_json:
         _print_json(render_symbols.callees(found))
     else:
@@ -147,6 +170,7 @@ def impact(
     head: Annotated[str | None, typer.Option(help="The commit, branch or tag with the change.")] = None,
     indexed: Annotated[IndexedSide | None, typer.Option(help="The side of the difference that the index holds; else found out.")] = None,
     repository: Repository = None,
+    revision: Revision = None,
     depth: Annotated[int, typer.Option(min=1, max=10, help="Edges on a path at most.")] = 5,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Entries of each list at most.")] = 100,
     wanted: Annotated[ImpactFormat, typer.Option("--format", help="How to print it.")] = ImpactFormat.TEXT,
@@ -163,9 +187,9 @@ def impact(
 
     async def run(service: LocalService) -> ImpactAnswer:
         if symbol is not None:
-            symbol_id = await _identified(service, symbol, repository)
-            return await service.impact.of_symbol(ImpactRequest(repository, symbol_id, depth=depth, limit=limit))
-        return await service.impact.of_diff(ImpactRequest(repository, None, text, base, head, indexed, depth, limit))
+            symbol_id = await _identified(service, symbol, repository, revision)
+            return await service.impact.of_symbol(ImpactRequest(repository, symbol_id, depth=depth, limit=limit, revision=revision))
+        return await service.impact.of_diff(ImpactRequest(repository, None, text, base, head, indexed, depth, limit, revision))
 
     found = with_service(run)
     if wanted is ImpactFormat.TEXT:
@@ -186,22 +210,25 @@ def _read(diff: str) -> str:
 def _uses(
     symbol: str,
     repository: str | None,
+    revision: str | None,
     classes: list[EdgeClass] | None,
     limit: int,
     listing: Callable[[LocalService], Callable[[UsesRequest], Awaitable[Any]]],
 ) -> Callable[[LocalService], Any]:
     async def run(service: LocalService) -> Any:
-        symbol_id = await _identified(service, symbol, repository)
-        return await listing(service)(UsesRequest(symbol_id, repository, tuple(classes or ()), limit))
+        symbol_id = await _identified(service, symbol, repository, revision)
+        return await listing(service)(UsesRequest(symbol_id, repository, tuple(classes or ()), limit, revision=revision))
 
     return run
 
 
-async def _identified(service: LocalService, symbol: str, repository: str | None) -> str:
+async def _identified(service: LocalService, symbol: str, repository: str | None, revision: str | None) -> str:
     """The id of the symbol that is meant; raises SymbolNotFound, and InvalidRequest with the choice when there are several."""
     if re.fullmatch(r"[0-9a-f]{16}", symbol):
         return symbol
-    page = await service.symbols.find(SymbolsRequest(symbol, repositories=(repository,) if repository else (), limit=SHOWN))
+    page = await service.symbols.find(
+        SymbolsRequest(symbol, repositories=(repository,) if repository else (), limit=SHOWN, revision=revision)
+    )
     if not page.symbols:
         raise SymbolNotFound(f"no definition is named {symbol!r}")
     if page.total > 1:

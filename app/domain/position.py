@@ -47,6 +47,7 @@ class PositionRequest:
     path: str
     line: int
     column: int
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

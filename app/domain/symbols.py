@@ -132,6 +132,7 @@ class SymbolsRequest:
     repositories: tuple[str, ...] = ()
     limit: int = 20
     cursor: str | None = None
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,7 @@ class UsesRequest:
     limit: int = 50
     cursor: str | None = None
     listing: str = ""
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +289,7 @@ class ImpactRequest:
     indexed: IndexedSide | None = None
     depth: int = 5
     limit: int = 100
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

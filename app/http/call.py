@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Request
 
 from app.config import Settings
-from app.domain.errors import NotIndexed, QueryNotServable, RepositoryNotFound
+from app.domain.errors import NotIndexed, QueryNotServable, RepositoryNotFound, RevisionNotFound
 from app.http.admission import Admission, Gates, while_connected
 from app.http.service import CurrentGates, CurrentService, CurrentSettings, Service
 
@@ -48,6 +48,9 @@ class Call:
                 raise QueryNotServable(f"the answer takes longer than {most_ms:,} ms") from None
             except (RepositoryNotFound, NotIndexed) as error:
                 error.field = field
+                raise
+            except RevisionNotFound as error:
+                error.field = "revision"
                 raise
 
 

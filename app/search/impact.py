@@ -45,7 +45,7 @@ class ImpactService:
         """What a change to one symbol reaches, or to all of a file; raises SymbolNotFound, InvalidRequest, NotIndexed."""
         began = perf_counter()
         assert request.symbol_id is not None
-        scope = await self._snapshots.resolve((request.repository,) if request.repository else ())
+        scope = await self._scope(request)
         snapshot, symbol = await self._symbols.resolve(scope, request.symbol_id)
         found = await self._graph.impact(snapshot, await self._parts(snapshot, symbol), request.depth, request.limit)
         warnings = tuple(scope_notices(Scope((snapshot,)), ()))
@@ -61,7 +61,10 @@ class ImpactService:
     async def of_diff(self, request: ImpactRequest) -> ImpactAnswer:
         """What a difference touches and reaches; raises InvalidRequest for a text or commits that are none, NotFound, NotIndexed."""
         began = perf_counter()
-        snapshot = await self._snapshot(request.repository)
+        scope = await self._scope(request)
+        if len(scope.snapshots) != 1:
+            raise InvalidRequest("name the repository that the difference is of", field="repository")
+        snapshot = scope.snapshots[0]
         text, side = request.diff, request.indexed
         if text is None:
             assert request.base is not None
@@ -96,11 +99,8 @@ class ImpactService:
             ),
         )
 
-    async def _snapshot(self, repository: str | None) -> Snapshot:
-        scope = await self._snapshots.resolve((repository,) if repository else ())
-        if len(scope.snapshots) != 1:
-            raise InvalidRequest("name the repository that the difference is of", field="repository")
-        return scope.snapshots[0]
+    async def _scope(self, request: ImpactRequest) -> Scope:
+        return await self._snapshots.resolve((request.repository,) if request.repository else (), request.revision)
 
 
 def _indexed_side(diffs: Sequence[FileDiff], files: Mapping[str, IndexedFile], told: IndexedSide | None) -> tuple[IndexedSide, float]:

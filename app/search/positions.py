@@ -23,7 +23,7 @@ class PositionService:
     async def definition(self, request: PositionRequest) -> PositionAnswer:
         """Raises RepositoryNotFound, NotIndexed, NotFound for a path, InvalidRequest for a line or column, and QueryNotServable."""
         began = perf_counter()
-        scope = await self._snapshots.resolve((request.repository,))
+        scope = await self._snapshots.resolve((request.repository,), request.revision)
         snapshot = scope.snapshots[0]
         file = (await self._store.files(snapshot, [request.path])).get(request.path)
         if file is None:

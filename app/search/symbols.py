@@ -49,7 +49,7 @@ class SymbolService:
     async def find(self, request: SymbolsRequest) -> SymbolPage:
         """Raises InvalidRequest, RepositoryNotFound, NotIndexed, CursorExpired and StoreUnavailable."""
         began = perf_counter()
-        scope, offset = await self._place(request.repositories, request.cursor, request)
+        scope, offset = await self._place(request.repositories, request)
         languages, unknown = self._languages.known_as(request.languages)
         symbols, total = await self._store.find(scope, replace(request, languages=languages), offset)
         warnings = [*language_notices(unknown[:MOST_TOLD], self._languages), *scope_notices(scope, ())]
@@ -70,10 +70,11 @@ class SymbolService:
         """The definitions in source files that most of the repository depends on."""
         return await self._store.most_central(repository, limit)
 
-    async def get(self, symbol_id: str, repository: str | None = None) -> SymbolAnswer:
-        """Raises SymbolNotFound; InvalidRequest when several repositories hold the symbol and none is named."""
+    async def get(self, symbol_id: str, repository: str | None = None, revision: str | None = None) -> SymbolAnswer:
+        """Raises SymbolNotFound; RevisionNotFound; InvalidRequest when several repositories hold the symbol and none is named."""
         began = perf_counter()
-        snapshot, symbol = await self.resolve(await self._scope(repository), symbol_id)
+        scope = await self._snapshots.resolve((repository,) if repository else (), revision)
+        snapshot, symbol = await self.resolve(scope, symbol_id)
         members = await self._store.members(snapshot, symbol, MOST_MEMBERS)
         return SymbolAnswer(symbol, tuple(members), snapshot, tuple(scope_notices(Scope((snapshot,)), ())), _since(began))
 
@@ -112,21 +113,18 @@ class SymbolService:
 
     async def _page(self, request: UsesRequest, read: _Read[T]) -> UsesPage[T]:
         began = perf_counter()
-        scope, offset = await self._place((request.repository,) if request.repository else (), request.cursor, request)
+        scope, offset = await self._place((request.repository,) if request.repository else (), request)
         snapshot, symbol = await self.resolve(scope, request.symbol_id)
         found = Scope((snapshot,))
         part = await read(snapshot, symbol, request.classes or tuple(EdgeClass), offset, request.limit)
         following = _next(found, offset, min(request.limit, part.total - offset), part.total, request)
         return UsesPage(symbol, part, following, snapshot, tuple(scope_notices(found, ())), _since(began))
 
-    async def _scope(self, repository: str | None) -> Scope:
-        return await self._snapshots.resolve((repository,) if repository else ())
-
-    async def _place(self, repositories: Sequence[str], cursor: str | None, request: SymbolsRequest | UsesRequest) -> tuple[Scope, int]:
+    async def _place(self, repositories: Sequence[str], request: SymbolsRequest | UsesRequest) -> tuple[Scope, int]:
         """The index to read and where the page begins."""
-        if cursor is None:
-            return await self._snapshots.resolve(repositories), 0
-        at = cursors.decode(cursor, request)
+        if request.cursor is None:
+            return await self._snapshots.resolve(repositories, request.revision), 0
+        at = cursors.decode(request.cursor, request)
         return await self._snapshots.resolve_pinned(at.generations), at.offset
 
 

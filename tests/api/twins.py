@@ -227,7 +227,7 @@ class MemorySymbols:
     async def find(self, request: SymbolsRequest) -> SymbolPage:
         return SymbolPage((), 0, False, None, Scope((snapshot("api"),)), (), 0.1)
 
-    async def get(self, symbol_id: str, repository: str | None = None) -> SymbolAnswer:
+    async def get(self, symbol_id: str, repository: str | None = None, revision: str | None = None) -> SymbolAnswer:
         raise SymbolNotFound
 
     async def references(self, request: UsesRequest) -> UsesPage[Use]:

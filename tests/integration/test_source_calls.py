@@ -121,6 +121,55 @@ class TestRemotes:
         short = await client.post("/v1/repositories/shop/index", json={"revision": old[:9]})
         assert (short.status_code, short.json()["errors"][0]["field"]) == (422, "revision")
 
+    async def test_symbols_and_their_graph_are_asked_by_branch(self, client: httpx2.AsyncClient, bench: Bench, tmp_path: Path) -> None:
+        remote = Remote(tmp_path / "remotes")
+        old = remote.commit(SHOP)
+        remote.commit(
+            {"shop/report.py": None, "shop/levy.py": "from .money import add_tax\n\n\ndef levy():\n    return add_tax(1)\n"}, "dev"
+        )
+        await client.put("/v1/repositories/shop", json={"source": {"url": remote.url, "refs": ["main", "dev"]}})
+        await client.post("/v1/repositories/shop/index")
+        await work(bench)
+
+        async def asked(route: str, **parameters: Any) -> Any:
+            answer = await client.get(route, params=parameters)
+            assert answer.status_code == 200, answer.text
+            return answer.json()
+
+        assert (await asked("/v1/symbols", name="levy"))["symbols"] == []
+        (levy,) = (await asked("/v1/symbols", name="levy", revision="dev"))["symbols"]
+        assert (levy["path"], (await asked("/v1/symbols", name="add_tax", revision=old[:8]))["symbols"][0]["path"]) == (
+            "shop/levy.py",
+            "shop/money.py",
+        )
+        (tax,) = (await asked("/v1/symbols", name="add_tax"))["symbols"]
+        symbol = f"/v1/symbols/{tax['id']}"
+        users = {"main": {"Cart.total", "monthly"}, "dev": {"Cart.total", "levy"}}
+        for branch, expected in users.items():
+            callers = await asked(f"{symbol}/callers", revision=branch)
+            assert {entry["symbol"]["qualified"] for entry in callers["callers"]} == expected
+            page = await asked(f"{symbol}/callers", revision=branch, limit=1)
+            rest = await asked(f"{symbol}/callers", revision=branch, limit=10, cursor=page["next_cursor"])
+            assert {entry["symbol"]["qualified"] for listed in (page, rest) for entry in listed["callers"]} == expected
+            references = await asked(f"{symbol}/references", revision=branch)
+            assert ("shop/report.py" in str(references)) is (branch == "main")
+            impact = await asked(f"{symbol}/impact", revision=branch)
+            assert ("monthly" in str(impact), "levy" in str(impact)) == (branch == "main", branch == "dev")
+        assert (await asked(f"/v1/symbols/{levy['id']}", revision="dev"))["symbol"]["qualified"] == "levy"
+        assert (await client.get(f"/v1/symbols/{levy['id']}")).status_code == 404
+        callees = await asked(f"/v1/symbols/{levy['id']}/callees", revision="dev")
+        assert {entry["symbol"]["qualified"] for entry in callees["callees"]} == {"add_tax"}
+        place = {"repository": "shop", "path": "shop/levy.py", "line": 5, "column": 13}
+        assert (await asked("/v1/definition", revision="dev", **place))["definitions"][0]["path"] == "shop/money.py"
+        assert (await client.get("/v1/definition", params=place)).status_code == 404
+        diff = "--- a/shop/levy.py\n+++ b/shop/levy.py\n@@ -4,2 +4,2 @@\n def levy():\n-    return add_tax(1)\n+    return add_tax(2)\n"
+        for revision, known in (("dev", ["levy"]), ("main", [])):
+            answer = await client.post("/v1/impact", json={"repository": "shop", "diff": diff, "revision": revision})
+            assert [change["symbol"]["qualified"] for change in answer.json()["changed"]] == known
+        for path in ("/v1/symbols", symbol, f"{symbol}/callers", f"{symbol}/impact"):
+            unknown = await client.get(path, params={"revision": "nope"})
+            assert (unknown.status_code, unknown.json()["errors"][0]["field"]) == (404, "revision"), path
+
     async def test_another_remote_under_the_same_name_is_a_conflict(self, client: httpx2.AsyncClient, tmp_path: Path) -> None:
         for place, status in (("a", 201), ("a", 200), ("b", 409)):
             put = await client.put("/v1/repositories/shop", json={"source": {"url": f"file://{tmp_path}/{place}"}})

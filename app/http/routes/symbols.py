@@ -58,7 +58,7 @@ async def get_symbol(
     call: CurrentCall,
 ) -> SymbolAnswerShape:
     """Signature, documentation, container, members and centrality of one symbol."""
-    found = await call.answer(lambda service: service.symbols.get(id, parameters.repository))
+    found = await call.answer(lambda service: service.symbols.get(id, parameters.repository, parameters.revision))
     metrics.observe_graph("get", found.took_ms)
     return render_symbols.symbol(found)
 
@@ -112,7 +112,7 @@ async def get_impact(
     call: CurrentCall,
 ) -> ImpactShape | Response:
     """Affected symbols, files and tests as an interval (certain, possible), with the paths to the symbol and the blind spots on the way."""
-    wanted = ImpactRequest(parameters.repository, id, depth=parameters.depth, limit=parameters.limit)
+    wanted = ImpactRequest(parameters.repository, id, depth=parameters.depth, limit=parameters.limit, revision=parameters.revision)
     found = await call.answer(lambda service: service.impact.of_symbol(wanted))
     metrics.observe_graph("impact", found.took_ms, found.impact.truncated)
     return report(found, parameters.format)

@@ -20,6 +20,8 @@ class PositionParameters(StrictModel):
 
     repository: Repository
     """The repository that holds the file."""
+    revision: Text | None = None
+    """A branch, a tag or an indexed commit; the default branch when absent."""
     path: Annotated[Text, Field(examples=["app/boot.py"])]
     """The file's path in the repository."""
     line: Annotated[int, Field(ge=1, le=_MOST, examples=[44])]
@@ -28,7 +30,7 @@ class PositionParameters(StrictModel):
     """0-based, in code points; right behind a name is still the name."""
 
     def to_domain(self) -> PositionRequest:
-        return PositionRequest(self.repository, self.path, self.line, self.column)
+        return PositionRequest(self.repository, self.path, self.line, self.column, self.revision)
 
 
 class OccurrenceShape(Shape):

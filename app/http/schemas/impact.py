@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from app.domain.code import EdgeClass, PathClass
 from app.domain.symbols import ImpactRequest, IndexedSide
-from app.http.schemas.fields import JsonModel, storable
+from app.http.schemas.fields import JsonModel, Text, storable
 from app.http.schemas.search_answer import Shape
 from app.http.schemas.symbol import BOOT, FRESH, PARSE_CONFIG, BriefShape, Fresh, Repository, RepositoryParameter
 
@@ -54,6 +54,8 @@ class ImpactBody(JsonModel):
 
     repository: Repository | None = None
     """The repository that the difference is of; needed where there are several."""
+    revision: Annotated[Text, Field(max_length=300)] | None = None
+    """The branch, tag or indexed commit whose lines the difference is compared with; the default branch when absent."""
     diff: Diff | None = None
     """A unified diff, as `git diff` writes it."""
     base: Commit | None = None
@@ -78,6 +80,7 @@ class ImpactBody(JsonModel):
             indexed=self.indexed,
             depth=self.depth,
             limit=self.limit,
+            revision=self.revision,
         )
 
 

@@ -20,6 +20,8 @@ Classes = Annotated[tuple[EdgeClass, ...], Field(max_length=10), Repeated]
 class RepositoryParameter(StrictModel):
     repository: Repository | None = None
     """The repository that holds the symbol; needed only where copies of a repository share its id."""
+    revision: Text | None = None
+    """A branch, a tag or an indexed commit; the default branch when absent."""
 
 
 class SymbolsParameters(StrictModel):
@@ -38,6 +40,8 @@ class SymbolsParameters(StrictModel):
     """Path globs, git's way; a leading `!` excludes."""
     repositories: Annotated[TextList, Repeated] = ()
     """Repositories to look in, by name; all of them when absent."""
+    revision: Text | None = None
+    """A branch, a tag or an indexed commit; each repository's default branch when absent."""
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     """Definitions on this page."""
     cursor: Text | None = None
@@ -53,6 +57,7 @@ class SymbolsParameters(StrictModel):
             repositories=self.repositories,
             limit=self.limit,
             cursor=self.cursor,
+            revision=self.revision,
         )
 
 
@@ -67,7 +72,7 @@ class UsesParameters(RepositoryParameter):
     """`next_cursor` of the page before."""
 
     def to_domain(self, symbol_id: str) -> UsesRequest:
-        return UsesRequest(symbol_id, self.repository, self.classes, self.limit, self.cursor)
+        return UsesRequest(symbol_id, self.repository, self.classes, self.limit, self.cursor, revision=self.revision)
 
 
 class BriefShape(Shape):
