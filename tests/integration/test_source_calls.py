@@ -159,7 +159,7 @@ class TestRemotes:
         assert (await client.get(f"/v1/symbols/{levy['id']}")).status_code == 404
         callees = await asked(f"/v1/symbols/{levy['id']}/callees", revision="dev")
         assert {entry["symbol"]["qualified"] for entry in callees["callees"]} == {"add_tax"}
-        place = {"repository": "shop", "path": "shop/levy.py", "line": 5, "column": 13}
+        place: dict[str, str | int] = {"repository": "shop", "path": "shop/levy.py", "line": 5, "column": 13}
         assert (await asked("/v1/definition", revision="dev", **place))["definitions"][0]["path"] == "shop/money.py"
         assert (await client.get("/v1/definition", params=place)).status_code == 404
         diff = "--- a/shop/levy.py\n+++ b/shop/levy.py\n@@ -4,2 +4,2 @@\n def levy():\n-    return add_tax(1)\n+    return add_tax(2)\n"
