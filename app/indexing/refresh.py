@@ -14,7 +14,8 @@ import structlog
 
 from app.config import IndexSettings
 from app.domain.errors import SourceUnavailable
-from app.domain.index import WORK_TREE, RefKind, Repository, SourceKind
+from app.domain.index import WORK_TREE, RefKind, Repository, SourceKind, short_name
+from app.indexing.discover import shown_path
 from app.indexing.discover_commit import CommitSource
 from app.indexing.indexed_definitions import DefinitionMemory
 from app.indexing.parse import ParsePool
@@ -34,7 +35,8 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Refreshed:
-    """What a job did: a run for each ref that was indexed, the refs that were up to date, and those that could not be had."""
+    """What a job did: a run for each ref that was indexed, the refs that were up to date, and what could not be had: commits, and
+    submodules as ``ref: path``."""
 
     runs: dict[str, IndexRun] = field(default_factory=dict)
     current: list[str] = field(default_factory=list)
@@ -75,7 +77,8 @@ class Refresher:
         """The refs to index, each with its commit."""
         commits = await (self._fetched(repository, done) if repository.source.kind is SourceKind.GIT else self._uploaded(repository))
         for name, (commit, revision, submodules) in commits.items():
-            if await refs.show_indexed(self._connection, repository.id, name, revision, self._pool.extractor):
+            had = [shown_path(path, ()) for path in submodules]
+            if await refs.show_indexed(self._connection, repository.id, name, revision, self._pool.extractor, had):
                 done.current.append(name)
                 continue
             git, spool = self._mirrors.git(repository), self._mirrors.spool(repository)
@@ -95,7 +98,8 @@ class Refresher:
         for name, commit in wanted.items():
             submodules: Mapping[bytes, str] = {}
             if repository.source.submodules:
-                submodules = await asyncio.to_thread(fetch_submodules, mirror, commit)
+                submodules, missing = await asyncio.to_thread(fetch_submodules, mirror, commit)
+                done.failed |= {f"{short_name(name)}: {shown_path(path, ())}": reason for path, reason in missing.items()}
             found[name] = (commit, commit, submodules)
         return found
 

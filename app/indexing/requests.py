@@ -6,7 +6,9 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import structlog
 
@@ -20,6 +22,8 @@ from app.storage import refs
 from app.storage.engine import Connection
 from app.storage.jobs import Jobs
 from app.storage.repositories import Repositories
+
+SUBMODULE_RETRY: Final = timedelta(hours=1)
 
 _log = structlog.get_logger(__name__)
 
@@ -87,8 +91,16 @@ class IndexRequests:
         await self._repositories.looked(repository.id, known)
         shown = {ref.name: ref.revision for ref in repository.refs if ref.kind is not RefKind.COMMIT}
         metrics.count_source("current" if shown == known else "moved")
+        if source.submodules and await self._lacks_submodules(repository.name):
+            await self._jobs.enqueue(repository.name, priority=Priority.BULK)
         if shown != known and (source.kind is SourceKind.GIT or source.poll_seconds is not None):
             await self._jobs.enqueue(repository.name, priority=Priority.BULK)
+
+    async def _lacks_submodules(self, repository: str) -> bool:
+        """Whether the last run could not have one, and that was long enough ago to try again."""
+        for job in await self._jobs.list(repository, 1, JobState.SUCCEEDED):
+            return bool(job.result.get("failed")) and job.finished_at is not None and job.finished_at < datetime.now(UTC) - SUBMODULE_RETRY
+        return False
 
     def _newest(self, repository: Repository) -> Mapping[str, str]:
         if repository.source.kind is SourceKind.GIT:

@@ -18,19 +18,24 @@ MOST_SUBMODULES: Final = 100
 _log = structlog.get_logger(__name__)
 
 
-def fetch_submodules(mirror: Mirror, commit: str) -> Mapping[bytes, str]:
-    """Path → commit of the submodules that are here now; submodules of submodules are not followed. Blocking; raises GitError."""
+def fetch_submodules(mirror: Mirror, commit: str) -> tuple[Mapping[bytes, str], Mapping[bytes, str]]:
+    """Of the submodules that are here now path → commit, of the others path → reason. Blocking; raises GitError.
+
+    Submodules of submodules are not followed.
+    """
     pinned = [entry for entry in entries(mirror.git, commit) if entry.mode == COMMIT][:MOST_SUBMODULES]
     urls = _urls(mirror.git, commit) if pinned else {}
     found: dict[bytes, str] = {}
+    failed: dict[bytes, str] = {}
     for entry in pinned:
         try:
             if mirror.commit_of(entry.oid) is None:
                 mirror.of_another(_address(mirror.address.url, urls.get(entry.path))).fetch_commit(entry.oid)
             found[entry.path] = entry.oid
         except FourfoldError as error:
+            failed[entry.path] = error.message
             _log.warning("submodule_unavailable", path=entry.path.decode("utf-8", "backslashreplace"), error=error.message)
-    return found
+    return found, failed
 
 
 def _address(parent: str, url: str | None) -> str:

@@ -45,9 +45,12 @@ _OLD_COMMITS = """
         SELECT name FROM ref WHERE repository_id = $1 AND kind = 'commit' ORDER BY created_at DESC OFFSET $2)
 """
 
+# A generation that was made without a submodule is another one once that can be had.
 _SAME = """
     SELECT max(g.generation) FROM generation g JOIN repository r ON r.id = g.repository_id
     WHERE g.repository_id = $1 AND g.revision = $2 AND g.extractor = $3 AND g.config_version = r.config_version
+      AND NOT EXISTS (SELECT FROM skipped_file s WHERE s.repository_id = $1 AND s.branch_id = g.branch_id AND s.path = ANY($4::text[])
+                      AND s.reason = 'submodule' AND s.from_gen <= g.generation AND s.to_gen > g.generation)
 """
 
 
@@ -95,10 +98,13 @@ async def names(connection: Connection, repository_id: int) -> Sequence[tuple[st
     return [(row["name"], RefKind(row["kind"]), row["known_revision"]) for row in rows]
 
 
-async def show_indexed(connection: Connection, repository_id: int, name: str, revision: str, extractor: str) -> bool:
-    """Let a ref show a generation that has this very content already; false when there is none."""
+async def show_indexed(
+    connection: Connection, repository_id: int, name: str, revision: str, extractor: str, submodules: Sequence[str] = ()
+) -> bool:
+    """Let a ref show a generation that has this very content already; false when there is none. ``submodules``: the paths of those that
+    it must not lack."""
     async with connection.transaction():
-        generation = await connection.fetchval(_SAME, repository_id, revision, extractor)
+        generation = await connection.fetchval(_SAME, repository_id, revision, extractor, submodules)
         if generation is None:
             return False
         await show(connection, repository_id, name, generation, revision)

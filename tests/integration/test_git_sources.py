@@ -282,6 +282,35 @@ async def test_submodules_are_recorded_and_on_request_indexed_at_their_pinned_co
     assert (await clones.service.repositories.get("shop")).coverage.by_reason["submodule"] == 1
 
 
+async def test_a_submodule_that_could_not_be_had_is_tried_again_without_a_new_commit(clones: Bench, remote: Remote, tmp_path: Path) -> None:
+    library = Remote(tmp_path / "library")
+    library.commit({"lib.py": "def pinned_name(): ...\n"})
+    remote.commit(SHOP)
+    remote.git("submodule", "--quiet", "add", library.url, "vendor/lib")
+    remote.commit({})
+    away = library.bare.with_name("away.git")
+    library.bare.rename(away)
+    await put(clones, remote.url, submodules=True)
+    job = await run(clones)
+    assert (job.state, [*job.result["failed"]]) == (JobState.SUCCEEDED, ["main: vendor/lib"])  # type: ignore[misc]
+    assert (await run(clones)).result["current"] == ["main"], "it is away still"
+
+    away.rename(library.bare)
+    await clones.service.jobs.look(await clones.service.repositories.get("shop"))
+    assert not await clones.service.jobs.list("shop", state=JobState.QUEUED), "not at every look"
+    async with connection(clones.backend.dsn) as own:
+        await own.execute("UPDATE job SET finished_at = finished_at - interval '2 hours'")
+    await clones.service.jobs.look(await clones.service.repositories.get("shop"))
+    (queued,) = await clones.service.jobs.list("shop", state=JobState.QUEUED)
+    while await clones.worker.step(clones.pool):
+        pass
+    job = await clones.service.jobs.get(queued.id)
+    assert (job.state, job.result["failed"]) == (JobState.SUCCEEDED, {})
+    assert await paths(clones, "pinned_name") == {"vendor/lib/lib.py"}
+    assert "submodule" not in (await clones.service.repositories.get("shop")).coverage.by_reason
+    assert (await run(clones)).result["current"] == ["main"]
+
+
 async def test_attributes_alone_class_unchanged_files_anew(clones: Bench, remote: Remote) -> None:
     remote.commit(SHOP)
     await put(clones, remote.url)
