@@ -27,6 +27,7 @@ class Reply:
     status: int
     body: Mapping[str, Any]
     ms: float
+    headers: Mapping[str, str]
 
 
 class Client:
@@ -40,14 +41,14 @@ class Client:
         return await self.request("POST", "/v1/search", json.dumps(body).encode())
 
     async def request(self, method: str, path: str, content: bytes = b"") -> Reply:
-        head = f"{method} {path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {len(content)}\r\n\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(content)}\r\n\r\n"
         began = perf_counter()
         self._writer.write(head.encode() + content)
         status_line, *headers = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        length = next(int(line.partition(":")[2]) for line in headers if line.lower().startswith("content-length:"))
-        answer = await self._reader.readexactly(length)
+        named = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in headers)}
+        answer = await self._reader.readexactly(int(named["content-length"]))
         ms = (perf_counter() - began) * 1_000
-        return Reply(int(status_line.split()[1]), json.loads(answer), ms)
+        return Reply(int(status_line.split()[1]), json.loads(answer), ms, named)
 
 
 @asynccontextmanager
