@@ -76,8 +76,8 @@ async def run(settings: Settings, arguments: argparse.Namespace) -> bool:
     print(filled.row(f"{places}, as many as places", arguments.warm_seconds))
     print(crowd.row(f"{arguments.clients}", arguments.seconds))
     tenth = max(1, len(memory) // 10)
-    first, last = median(memory[tenth : 2 * tenth] or memory), median(memory[-tenth:])
-    print(f"\nMB resident: {first:.0f} in the second tenth of the time, {last:.0f} in the last, {max(memory):.0f} at most")
+    tenths = [median(memory[begin : begin + tenth]) for begin in range(0, len(memory), tenth)]
+    print(f"\nMB resident, by tenths of the time: {', '.join(f'{mb:.0f}' for mb in tenths)}")
     print(f"statements left: {left[0]}; connections left: {left[1]}; surplus without Retry-After: {crowd.without_retry_after}")
     print(", ".join(f"{name} {value}" for name, value in machine.facts().items()), f"load after {os.getloadavg()[0]:.1f}")
     return not (left[0] or left[1] or crowd.without_retry_after or crowd.statuses.keys() - SURPLUS - {200})

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
-from app.domain.errors import FourfoldError, InvalidRequest, NotIndexed, RepositoryNotFound, ScopeNotFound
+from app.domain.errors import FourfoldError, InvalidRequest, NotIndexed, Overloaded, RepositoryNotFound, ScopeNotFound
 from app.domain.query import SearchRequest
 from app.domain.ranking import SearchAnswer
 from app.http.call import Call
 from app.observability import metrics
 from app.search.progress import SILENT, Progress
+
+READING_SECONDS: Final = 1.0
+"""The deadline of a search is one for finding; so much more may go by over reading what was found."""
 
 
 @contextmanager
@@ -37,7 +42,10 @@ def checked(asked: SearchRequest, call: Call) -> SearchRequest:
 async def searched(asked: SearchRequest, call: Call, progress: Progress = SILENT) -> SearchAnswer:
     """The answer, counted in the metrics; whoever calls holds a place. Raises what a search raises, with the field to blame."""
     try:
-        found = await call.service.search.search(asked, progress)
+        async with asyncio.timeout(_most_ms(asked, call) / 1_000 + READING_SECONDS):
+            found = await call.service.search.search(asked, progress)
+    except TimeoutError:
+        raise Overloaded("the store is too slow at the moment to read the results", retry_after=1) from None
     except (RepositoryNotFound, NotIndexed) as error:
         error.field = error.field or "repositories"
         raise
@@ -46,6 +54,10 @@ async def searched(asked: SearchRequest, call: Call, progress: Progress = SILENT
         raise
     metrics.observe_search(found)
     return found
+
+
+def _most_ms(asked: SearchRequest, call: Call) -> int:
+    return min(asked.timeout_ms or call.settings.search.deadline_ms, call.settings.search.max_deadline_ms)
 
 
 def log_fields(asked: SearchRequest, found: SearchAnswer) -> dict[str, object]:
