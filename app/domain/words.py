@@ -41,7 +41,7 @@ _OTHER_PART = re.compile(r"[^\W\d_]+|\d+")
 _NAME = rf"(?![\d{CJK}])[\w$](?:(?![{CJK}])[\w$])*"
 _QUALIFIED_NAME = re.compile(rf"{_NAME}(?:(?:\.|::|#){_NAME})*")
 _SEPARATOR = re.compile(r"\.|::|#")
-_INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z][a-z]+[A-Z]|[A-Z]{2,}[a-z]")
+_INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _EXTENSION = re.compile(r"(?<=.)\.[A-Za-z]+$")
 _FILE_ROLE = re.compile(r"(?<=.)(?:\.test|\.spec|_test|_spec|\.d)$")
 _SIGILS = "$_@!?"

@@ -15,8 +15,10 @@ from typing import Any, Final
 from app.domain.code import Import
 from app.domain.manifests import is_compiler_options
 
-_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+# What is not ended goes on to the end: looking for an end from every beginning would take a large file for ever.
+_STRING: Final = r'("(?:[^"\\\n]|\\.)*+"?)'
+_COMMENT: Final = re.compile(_STRING + r"|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
+_TRAILING: Final = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 _GO_MODULE: Final = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 _CONDITIONS: Final = ("source", "import", "module", "default", "require", "node", "browser", "types")
 _BUILT: Final = re.compile(r"^(?:\./)?(?:dist|build|out|lib|esm|cjs|es)(?:/(?:esm|cjs|es|src))?/")
