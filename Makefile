@@ -16,7 +16,7 @@ define install
 	     $(BIN)/python -m pip install --quiet --disable-pip-version-check $(1); }
 endef
 
-.PHONY: help env dev run test lint bench eval golden openapi lock clean
+.PHONY: help env dev run test lint audit bench eval golden openapi lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,10 @@ lint: dev ## formatting, lint, types, import contracts, drift of the HTTP contra
 	@$(BIN)/lint-imports
 	@$(BIN)/fourfold openapi --check openapi/openapi.json
 	@$(BIN)/hadolint Dockerfile
+
+audit: $(VENV)/.tools ## ask PyPI for known faults of the locked dependencies; needs its JSON interface, which few mirrors have
+	@$(BIN)/uv tool run --from 'pip-audit>=2.9,<3' pip-audit --strict --disable-pip --require-hashes \
+		-r requirements/runtime.txt -r requirements/dev.txt -r requirements/tools.txt
 
 bench: dev ## measure relevance, latency and index beside other tools; writes benchmarks/results
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -9,7 +9,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ class Reply:
     status: int
     body: Mapping[str, Any]
     ms: float
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Client:

@@ -68,6 +68,9 @@ class ProblemResponse(Response):
         super().__init__(json.dumps(body.model_dump(), ensure_ascii=False), status, headers)
 
 
+MOST_ERRORS: Final = 100
+"""Fields that a problem names at most: an answer should not be larger than its question."""
+
 HTTP_CODES: Final = {
     400: "malformed",
     403: "cross_site",
@@ -97,7 +100,7 @@ def problem_of(response: ProblemResponse) -> Problem:
 
 def invalid(items: Sequence[Mapping[str, Any]], request_id: str) -> ProblemResponse:
     """The problem for fields that are not valid, from pydantic's description of each; ``loc`` begins with where it came from."""
-    errors = [FieldError(field=_field(item["loc"]), message=_message(item)) for item in items]
+    errors = [FieldError(field=_field(item["loc"]), message=_message(item)) for item in items[:MOST_ERRORS]]
     detail = "; ".join(f"{entry.field}: {entry.message}" for entry in errors[:3])
     return ProblemResponse(422, InvalidRequest.code, detail, request_id=request_id, errors=errors)
 

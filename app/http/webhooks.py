@@ -62,7 +62,7 @@ def addresses(body: bytes) -> frozenset[tuple[str, str]]:
     """
     try:
         payload: Any = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidRequest("the delivery is not JSON; choose the content type application/json at the forge", field="body") from None
     parts = [payload.get(name) for name in ("repository", "project")] if isinstance(payload, dict) else []
     texts = [text for part in parts if isinstance(part, dict) for name in _ADDRESSES if isinstance(text := part.get(name), str)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
-from typing import Literal
+from typing import Literal, TextIO
 
 import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
+from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 _FOREIGN = ("uvicorn", "uvicorn.error", "uvicorn.access", "sqlalchemy", "asyncio", "alembic", "httpx2")
 
@@ -43,13 +44,24 @@ def _final(log_format: Literal["json", "console"]) -> list[Processor]:
     remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     if log_format == "json":
         return [remove, structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    plain = structlog.dev.plain_traceback
-    return [remove, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
+    return [remove, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=_traceback)]
+
+
+def _traceback(stream: TextIO, error: ExcInfo) -> None:
+    """A traceback in which the message of an exception, which may quote what came from outside, is no line of the log and no command."""
+    plain = io.StringIO()
+    structlog.dev.plain_traceback(plain, error)
+    for line in plain.getvalue().splitlines():
+        stream.write(f"\n  | {_escaped(line)}")
 
 
 def _printable(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """A value that came from outside can neither forge a second line nor steer the terminal."""
     for key, value in event.items():
         if isinstance(value, str) and not value.isprintable():
-            event[key] = value.encode("unicode_escape").decode("ascii")
+            event[key] = _escaped(value)
     return event
+
+
+def _escaped(text: str) -> str:
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")

@@ -138,6 +138,19 @@ def test_nobody_forges_a_line_or_steers_the_terminal(log_format: Literal["json",
     assert "\u202e" not in text
 
 
+def test_the_message_of_a_fault_forges_no_line() -> None:
+    stream = logged("console")
+    try:
+        raise ValueError("odd path a\n2026-01-01 00:00:00 [info     ] forged\r\x1b[31m\u202e\u2028forged")
+    except ValueError:
+        structlog.get_logger("app").exception("fault")
+        stdlib_logging.getLogger("uvicorn.error").exception("fault")
+    lines = stream.getvalue().splitlines()
+    assert "Traceback" in stream.getvalue()
+    assert [line for line in lines if "forged" in line and not line.startswith("  | ")] == []
+    assert not any(sign in stream.getvalue() for sign in "\r\x1b\u202e\u2028")
+
+
 def test_levels(app: FastAPI, service: MemoryService) -> None:
     stream = logged("console", "error")
     with TestClient(app, raise_server_exceptions=False) as client:

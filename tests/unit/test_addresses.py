@@ -123,3 +123,15 @@ def test_files_lie_under_the_allowed_roots(tmp_path: Path) -> None:
         with pytest.raises(InvalidRequest, match="allowed roots"):
             policy.check(parse_address(f"file://{path}"))
     assert OPEN.check(parse_address(f"file://{outside}")) is None
+
+
+def test_commits_of_a_public_remote_lead_to_public_hosts_alone(tmp_path: Path) -> None:
+    """Whoever writes a commit names the addresses of its submodules."""
+    policy = AddressPolicy(frozenset({"10.0.0.1", "10.0.0.2"}), None)
+    public = policy.of_commits(parse_address("https://93.184.216.34/a"))
+    for url, reason in (("https://10.0.0.1/b", "not public"), (f"file://{tmp_path}", "allowed roots"), ("http://10.0.0.1/b", "plain http")):
+        with pytest.raises(InvalidRequest, match=reason):
+            public.check(parse_address(url))
+    assert public.check(parse_address("https://93.184.216.35/b")) == "93.184.216.35"
+    inside = policy.of_commits(parse_address("https://10.0.0.1/a"))
+    assert inside.check(parse_address("https://10.0.0.2/b")) == "10.0.0.2"

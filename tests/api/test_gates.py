@@ -1,0 +1,80 @@
+"""Calls of one kind do not take the places of another."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from app.config import HttpSettings, SearchSettings, Settings
+from app.http.app import create_app
+from app.observability import metrics
+
+from .test_search import problem_of
+from .twins import MemoryService, factory
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(search=SearchSettings(concurrency=1, admission_ms=50), http=HttpSettings(lookups=1, waiting=1, uploads=1))
+
+
+def refused(place: str) -> float:
+    for line in metrics.render()[0].decode().splitlines():
+        if line.startswith(f'fourfold_calls_refused_total{{place="{place}"}}'):
+            return float(line.rpartition(" ")[2])
+    return 0.0
+
+
+async def test_other_calls_have_places_of_their_own(app: FastAPI, async_client: httpx2.AsyncClient, service: MemoryService) -> None:
+    gates = app.state.gates
+    calls = {
+        "lookups": [
+            ("GET", "/v1/repositories"),
+            ("GET", "/v1/repositories/api"),
+            ("DELETE", "/v1/repositories/api"),
+            ("POST", "/v1/repositories/api/index"),
+            ("GET", "/v1/repositories/api/coverage"),
+            ("GET", "/v1/jobs"),
+            ("GET", "/v1/scopes"),
+        ],
+        "waiting": [
+            ("GET", "/v1/jobs/00000000-0000-4000-8000-000000000000/events"),
+            ("GET", "/v1/search?q=x&repositories=api&min_revision=ffff&wait=1"),
+        ],
+        "uploads": [("PUT", "/v1/repositories/up/archive?revision=1")],
+    }
+    for kind, requests in calls.items():
+        before = refused(kind)
+        async with getattr(gates, kind).place():
+            for method, path in requests:
+                answer = await async_client.request(method, path)
+                problem_of(answer, 503, "overloaded")
+                assert answer.headers["retry-after"] == "1"
+            assert (await async_client.get("/v1/search?q=x&repositories=api")).status_code == 200
+            assert (await async_client.get("/livez")).status_code == 200
+        assert refused(kind) == before + len(requests)
+    assert "api" in service.repositories.stored
+
+
+async def test_searches_take_no_place_of_the_others(async_client: httpx2.AsyncClient, service: MemoryService) -> None:
+    service.search.block = asyncio.Event()
+    held = asyncio.create_task(async_client.get("/v1/search?q=x&repositories=api"))
+    await service.search.entered.wait()
+    problem_of(await async_client.get("/v1/search?q=x&repositories=api"), 503, "overloaded")
+    assert (await async_client.get("/v1/repositories")).status_code == 200
+    service.search.block.set()
+    assert (await held).status_code == 200
+
+
+def test_a_stream_frees_its_place(service: MemoryService, settings: Settings) -> None:
+    with TestClient(create_app(factory(service), settings)) as client:
+        job = client.post("/v1/repositories/api/index").json()["id"]
+        client.delete(f"/v1/jobs/{job}")
+        for _ in range(3):
+            assert client.get(f"/v1/jobs/{job}/events").status_code == 200
