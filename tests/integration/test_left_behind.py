@@ -1,4 +1,4 @@
-"""A request that was given up, by its client or by its deadline, leaves no statement running and no connection taken.
+"""A request that was given up by its client leaves no statement running and no connection taken.
 
 Another session locks the tables that retrievers read, so that every statement of a request is caught waiting; it would go on for the
 statement timeout, which is far away.
@@ -27,7 +27,6 @@ from tests.integration.conftest import Bench
 pytestmark = pytest.mark.anyio
 
 PLACES: Final = 8
-OVERLOADED: Final = "urn:fourfold:problem:overloaded"
 ROUNDS: Final = 8
 """Of each kind of request, as many at a time as there are places: 17 kinds are 136 requests given up."""
 
@@ -117,12 +116,6 @@ async def answer_of(port: int, request: bytes) -> bytes:
     return body
 
 
-async def asked(port: int, request: bytes) -> tuple[int, dict[str, Any]]:
-    """Status and body of an answer in JSON."""
-    status, body = await _whole(port, request)
-    return status, json.loads(body)
-
-
 def _search(modality: str, query: str) -> dict[str, Any]:
     return {"query": query, "modalities": [modality], "repositories": ["shop"]}
 
@@ -190,18 +183,4 @@ async def test_clients_that_leave_leave_nothing_running(running: Running) -> Non
             for _, writer in opened:
                 writer.transport.abort()
             await until(lambda active: active == 0, count, f"{kind} goes on without its client")
-    await all_answer(running)
-
-
-async def test_deadlines_leave_nothing_running(running: Running) -> None:
-    late = [kind for kind in REQUESTS if REQUESTS[kind](running).startswith(b"POST /v1/search HTTP")]
-    async with locked(running) as count:
-        for kind in late:
-            body = json.loads(REQUESTS[kind](running).partition(b"\r\n\r\n")[2]) | {"timeout_ms": 200}
-            answers = [asyncio.create_task(asked(running.port, post("/v1/search", body))) for _ in range(ROUNDS)]
-            await until(lambda active: active > 0, count, f"{kind} did not reach the database")
-            # Retrievers are given up at their deadline, and what would be read after them soon after.
-            for status, answer in await asyncio.gather(*answers):
-                assert (status, answer.get("partial"), answer.get("type")) in ((200, True, None), (503, None, OVERLOADED)), kind
-            await until(lambda active: active == 0, count, f"{kind} goes on after its deadline")
     await all_answer(running)
