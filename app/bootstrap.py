@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 
 from app.config import Settings
-from app.domain.errors import FourfoldError
+from app.domain.errors import ConfigurationError, FourfoldError
 from app.domain.language_names import LanguageNames
 from app.domain.query import Modality
 from app.embeddings.cached import QueryVectorCache
@@ -44,7 +44,8 @@ from app.search.symbols import SymbolService
 from app.search.why_not import WhyNotService
 from app.sources.address import is_loopback
 from app.sources.mirrors import Mirrors
-from app.storage import embedded, vector_sets, vectors
+from app.storage import embedded, row_security, vector_sets, vectors
+from app.storage.audit import Audit
 from app.storage.checks import check_server
 from app.storage.chunks import Chunks
 from app.storage.coverage import CoverageRows
@@ -54,6 +55,7 @@ from app.storage.engine import Connection, connection
 from app.storage.files import Files
 from app.storage.health import ServerExamination, StoreHealth
 from app.storage.jobs import Jobs
+from app.storage.keys import Keys
 from app.storage.live_files import LiveFilesCache
 from app.storage.pool import Pool
 from app.storage.repositories import Repositories
@@ -82,6 +84,9 @@ class Backend:
     jobs: Jobs
     embedders: Embedders
     mirrors: Mirrors
+    keys: Keys
+    no_row_security: str | None
+    """Why PostgreSQL does not keep limited keys apart beside the service itself; None when it does."""
 
     @property
     def embedder(self) -> QueryVectorCache | None:
@@ -123,7 +128,7 @@ class Health:
 
     async def examine(self) -> Sequence[Readiness]:
         """``check`` and everything that is too slow to look at for every probe."""
-        findings = [*await ServerExamination(self._backend.dsn).check(), *await self.check()]
+        findings = [*await ServerExamination(self._backend.dsn).check(), *await self.check(), _row_security_finding(self._backend)]
         target = self._backend.embedders.target
         if target is None:
             findings.append(Readiness("embedder", True, "none: no semantic search"))
@@ -139,6 +144,12 @@ class Health:
         said = f"{serving.name} serves" if serving else "none yet; a worker makes one"
         said += f"; {building.name} is being built, {len(waiting)} repositories left" if building else ""
         return [Readiness("vectors", True, said)]
+
+
+def _row_security_finding(opened: Backend) -> Readiness:
+    reason = opened.no_row_security
+    detail = "keeps limited keys to their repositories" if reason is None else f"off, the service alone keeps keys apart: {reason}"
+    return Readiness("row security", True, detail)
 
 
 def _examine_embedder(choice: Choice) -> Readiness:
@@ -170,6 +181,8 @@ class Service:
     scopes: Scopes
     positions: PositionService
     health: Health
+    keys: Keys
+    audit: Audit
 
 
 def state_dir(settings: Settings) -> Path:
@@ -199,18 +212,37 @@ async def backend(settings: Settings) -> AsyncIterator[Backend]:
         for warning in facts.warnings:
             _log.warning("store", message=warning)
         await upgrade_if_needed(dsn)
+        no_row_security = await _without_row_security(dsn, settings)
         pool = Pool(
             dsn,
             size=settings.search.concurrency * CONNECTIONS_PER_SEARCH + CONNECTIONS_BESIDE_SEARCHES,
             statement_timeout_ms=settings.search.max_deadline_ms + STATEMENT_SLACK_MS,
+            row_security=no_row_security is None,
         )
         await pool.open()
+        mirrors, keys = _mirrors(settings), Keys(pool)
         try:
-            mirrors = _mirrors(settings)
-            yield Backend(settings, dsn, pool, server, KeptRepositories(pool, mirrors), Jobs(pool), embedders, mirrors)
+            yield Backend(
+                settings, dsn, pool, server, KeptRepositories(pool, mirrors), Jobs(pool), embedders, mirrors, keys, no_row_security
+            )
         finally:
             embedders.close()
+            await keys.close()
             await pool.close()
+
+
+async def _without_row_security(dsn: str, settings: Settings) -> str | None:
+    """Why there is no second wall between limited keys; None when there is. Raises ConfigurationError when there must be."""
+    wanted = settings.access.row_security
+    async with connection(dsn) as own:
+        reason = await row_security.establish(own)
+    if wanted == "off":
+        reason = "switched off by FOURFOLD_ACCESS__ROW_SECURITY"
+    elif reason is not None:
+        if wanted == "required":
+            raise ConfigurationError(f"row-level security cannot be set up: {reason} (FOURFOLD_ACCESS__ROW_SECURITY is 'required')")
+        _log.warning("row_security_off", reason=reason)
+    return reason
 
 
 def _mirrors(settings: Settings) -> Mirrors:
@@ -284,6 +316,8 @@ def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
         impact=impact,
         positions=positions,
         health=Health(opened),
+        keys=opened.keys,
+        audit=Audit(opened.pool),
     )
 
 

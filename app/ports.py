@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.domain.access import ApiKey, AuditEntry, Caller, KeyScope
 from app.domain.code import EdgeClass
 from app.domain.files import FileEntry, SkippedFile
 from app.domain.index import FileCoverage, Job, JobState, Priority, Repository, RepositorySource
@@ -293,6 +295,46 @@ class ScopeStore(Protocol):
 
     async def delete(self, name: str) -> None:
         """Raises ScopeNotFound."""
+        ...
+
+
+class KeyStore(Protocol):
+    """Keeps API keys and tells whose a token is."""
+
+    async def create(
+        self, name: str, scope: KeyScope, repositories: Sequence[str] = (), expires_at: datetime | None = None
+    ) -> tuple[ApiKey, str]:
+        """A new key and its token, which nobody can read again."""
+        ...
+
+    async def get(self, key_id: str) -> ApiKey:
+        """Raises KeyNotFound."""
+        ...
+
+    async def list(self) -> Sequence[ApiKey]:
+        """The newest first, revoked ones too."""
+        ...
+
+    async def revoke(self, key_id: str) -> ApiKey:
+        """From now on the key does not count; twice is as once. Raises KeyNotFound."""
+        ...
+
+    async def exist(self) -> bool:
+        """Whether any key was ever made; one that another process makes may take a second to be seen."""
+        ...
+
+    async def authenticate(self, token: str) -> Caller:
+        """Who sent the token. Raises NotAuthenticated for one that is unknown, expired or revoked."""
+        ...
+
+
+class AuditStore(Protocol):
+    """The log of what was done to the index and by administrators."""
+
+    async def record(self, entry: AuditEntry) -> None: ...
+
+    async def list(self, before: int | None, key_id: str | None, action: str | None, limit: int) -> Sequence[AuditEntry]:
+        """The newest first; only those with a lower id than ``before``."""
         ...
 
 

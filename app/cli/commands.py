@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app import __version__
+from app.cli.access_commands import audit, key_commands
 from app.cli.opened import settings_of, with_service
 from app.cli.symbol_commands import symbol_commands
 from app.domain.errors import InvalidRequest
@@ -57,6 +58,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to bind to; FOURFOLD_HOST when absent.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to bind to, 0 for any; FOURFOLD_PORT when absent.")] = None,
     worker: Annotated[bool, typer.Option("--worker/--no-worker", help="Run one worker beside the API.")] = True,
+    open_: Annotated[bool, typer.Option("--open", help="Answer without keys beyond loopback too, until the first key is made.")] = False,
     index_path: Annotated[Path | None, typer.Option("--index", metavar="PATH", help="Index this first and show examples.")] = None,
     name: Name = None,
     include: Include = None,
@@ -68,6 +70,8 @@ def serve(
     if index_path is not None and sys.stderr.isatty():  # log lines would tear the progress bar
         os.environ.setdefault("FOURFOLD_LOG_LEVEL", "warning")
     settings = settings_of(logs=True, host=host, port=port)
+    if open_:
+        settings = settings.model_copy(update={"access": settings.access.model_copy(update={"open": True})})
     typer.echo(f"Fourfold {__version__}: four ways to find code", err=True)
     with shared_metrics():
         from app import bootstrap
@@ -230,6 +234,8 @@ def repositories(as_json: AsJson = False) -> None:
 
 
 cli.add_typer(symbol_commands)  # symbols, references, callers, callees, impact
+cli.add_typer(key_commands, name="keys")
+cli.command()(audit)
 
 
 @cli.command()

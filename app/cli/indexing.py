@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from app.cli.access_commands import record
 from app.cli.printing import err, safe
 from app.domain.errors import FourfoldError, InvalidRequest
 from app.domain.index import Job, JobState, RepositorySource, SourceKind
@@ -84,6 +85,7 @@ async def start_job(service: Service, name: str, wanted: Wanted, revision: str |
     """Create or update the repository and queue an index run, or join the one that waits."""
     await service.repositories.put(name, await asyncio.to_thread(wanted.source, service.remotes))
     job, _ = await service.jobs.enqueue(name, revision)
+    await record(service, "index", name, 202)
     return job
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from app.domain.access import ApiKey, AuditEntry
 from app.domain.index import Job, Repository
 from app.domain.query import Modality
 from app.domain.ranking import Evidence, Routing, SearchAnswer, SearchResult
@@ -166,9 +168,45 @@ def print_repositories(repositories: Sequence[Repository]) -> None:
     for stored in repositories:
         status = "not indexed" if stored.generation == 0 else "stale" if stored.stale else "indexed"
         coverage = stored.coverage
-        indexed_at = stored.indexed_at.strftime("%Y-%m-%d %H:%M") if stored.indexed_at else "–"
+        indexed_at = _minute(stored.indexed_at)
         counts = (str(coverage.files), str(coverage.skipped), str(coverage.embeddings_pending))
         rows.append((stored.name, status, *counts, indexed_at, one_line(stored.source.location)))
+    _print_rows(rows)
+
+
+def print_keys(keys: Sequence[tuple[ApiKey, str]]) -> None:
+    if not keys:
+        out.print("No keys: a service on loopback answers everybody. Make one with: fourfold keys create NAME")
+        return
+    rows = [("id", "name", "scope", "state", "repositories", "created", "expires", "last used")]
+    for key, state in keys:
+        times = (_minute(key.created_at), _minute(key.expires_at), _minute(key.last_used_at))
+        rows.append((key.id, one_line(key.name), key.scope, state, " ".join(key.repositories) or "all", *times))
+    _print_rows(rows)
+
+
+def print_audit(entries: Sequence[AuditEntry]) -> None:
+    rows = [("at", "actor", "key", "action", "target", "status", "address")]
+    for entry in entries:
+        rows.append(
+            (
+                _minute(entry.at),
+                one_line(entry.actor),
+                entry.key_id or "–",
+                entry.action,
+                one_line(entry.target or "–"),
+                str(entry.status),
+                entry.address or "–",
+            )
+        )
+    _print_rows(rows)
+
+
+def _minute(moment: datetime | None) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M") if moment else "–"
+
+
+def _print_rows(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:  # no table of rich's: it would cut or fold the path, which then cannot be copied
         out.print(Text("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()))

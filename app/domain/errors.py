@@ -4,17 +4,21 @@
     ├── InvalidRequest            422  invalid_request          names the field
     ├── QueryNotServable          422  query_not_servable       the query cannot be answered within bounds, with the reason
     ├── NotSigned                 401  not_signed               a delivery that does not bear this service's secret
+    ├── NotAuthenticated          401  not_authenticated        no key, or one that does not count: unknown, expired or revoked
+    ├── NotAllowed                403  not_allowed              the key is good, but not for this
     ├── NotFound                  404  not_found
     │   ├── RepositoryNotFound    404  repository_not_found
     │   ├── JobNotFound           404  job_not_found
     │   ├── RevisionNotFound      404  revision_not_found       no such branch, tag or indexed commit; the message lists those there are
     │   ├── FileNotIndexed        404  file_not_found           no such file in the index; the message says why
     │   ├── ScopeNotFound         404  scope_not_found
+    │   ├── KeyNotFound           404  key_not_found
     │   └── SymbolNotFound        404  symbol_not_found
     ├── TooLarge                  413  too_large                what was sent is beyond a bound of the service
     ├── Conflict                  409  conflict
     ├── NotIndexed                425  not_indexed              with Retry-After
     ├── CursorExpired             410  cursor_expired
+    ├── TooManyRequests           429  too_many_requests        the key's share is used up, with Retry-After
     ├── Overloaded                503  overloaded               with Retry-After
     ├── StoreUnavailable          503  store_unavailable        with Retry-After
     ├── SourceUnavailable         503  source_unavailable       a remote does not answer or refuses; the index stays, the run is tried again
@@ -65,6 +69,20 @@ class NotSigned(FourfoldError):
     status = 401
 
 
+class NotAuthenticated(FourfoldError):
+    """This call needs a key: send it as Authorization: Bearer."""
+
+    code = "not_authenticated"
+    status = 401
+
+
+class NotAllowed(FourfoldError):
+    """The key is not good for this call."""
+
+    code = "not_allowed"
+    status = 403
+
+
 class NotFound(FourfoldError):
     """There is no such thing."""
 
@@ -102,6 +120,12 @@ class ScopeNotFound(NotFound):
     code = "scope_not_found"
 
 
+class KeyNotFound(NotFound):
+    """There is no key with that id."""
+
+    code = "key_not_found"
+
+
 class SymbolNotFound(NotFound):
     """There is no symbol with that id."""
 
@@ -134,6 +158,13 @@ class CursorExpired(FourfoldError):
 
     code = "cursor_expired"
     status = 410
+
+
+class TooManyRequests(FourfoldError):
+    """The key has used up its share; ask again later."""
+
+    code = "too_many_requests"
+    status = 429
 
 
 class Overloaded(FourfoldError):

@@ -13,18 +13,23 @@ from starlette.middleware.gzip import GZipMiddleware
 from app import __version__
 from app.config import Settings
 from app.http import openapi, problems
+from app.http.access import Guard, check_complete, let_in
 from app.http.admission import gates
+from app.http.audit import Audited
+from app.http.limits import Limits
 from app.http.middleware import BodyLimit, HeadAsGet, RequestContext
 from app.http.own_origin import OwnOrigin
 from app.http.query_string import checked_query
 from app.http.routes import (
     archives,
+    audit,
     batch,
     classify,
     definition,
     files,
     impact,
     jobs,
+    keys,
     operations,
     repositories,
     scopes,
@@ -34,6 +39,7 @@ from app.http.routes import (
     webhooks,
 )
 from app.http.service import Service, ServiceFactory
+from app.sources.address import is_loopback
 
 MAX_BODY_BYTES: Final = 1_000_000
 MAX_DELIVERY_BYTES: Final = 25_000_000
@@ -62,10 +68,11 @@ def create_app(service_factory: ServiceFactory, settings: Settings, hosts: Colle
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        dependencies=[Depends(checked_query)],
+        dependencies=[Depends(let_in), Depends(checked_query)],
         middleware=[
             Middleware(RequestContext),
             Middleware(OwnOrigin, hosts=hosts),
+            Middleware(Audited),
             Middleware(HeadAsGet),
             Middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=5),
             Middleware(BodyLimit, limit=MAX_BODY_BYTES, larger=_larger_bodies(settings), stall_seconds=settings.http.stall_seconds),
@@ -73,6 +80,9 @@ def create_app(service_factory: ServiceFactory, settings: Settings, hosts: Colle
     )
     app.state.settings = settings
     app.state.gates = gates(settings)
+    app.state.guard = Guard(
+        Limits(settings.access), app.state.gates.lookups, open_without_keys=is_loopback(settings.host) or settings.access.open
+    )
     routers = [
         module.router
         for module in (
@@ -89,10 +99,13 @@ def create_app(service_factory: ServiceFactory, settings: Settings, hosts: Colle
             archives,
             jobs,
             webhooks,
+            keys,
+            audit,
             operations,
         )
     ]
     app.state.routes = [route for router in routers for route in router.routes]
+    check_complete(app.state.routes)
     for router in routers:
         app.include_router(router)
     problems.install(app)

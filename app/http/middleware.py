@@ -14,6 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.domain.access import NOBODY, acting
 from app.http import problems
 from app.http.security_headers import SECURITY_HEADERS
 from app.observability import metrics
@@ -28,7 +29,10 @@ _log = structlog.get_logger("app.http")
 
 
 class RequestContext:
-    """Gives a request its id, writes its one log line and counts it; a fault becomes a problem without a traceback."""
+    """Gives a request its id, writes its one log line and counts it; a fault becomes a problem without a traceback.
+
+    Inside of it nobody sees anything until ``access.let_in`` says for whom the request is.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -47,13 +51,14 @@ class RequestContext:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = request_id
+                headers.update(scope["state"].get("headers", {}))
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
         started = time.perf_counter()
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        with structlog.contextvars.bound_contextvars(request_id=request_id), acting(NOBODY):
             try:
                 await self._app(scope, receive, send_with_id)
             except Exception:
@@ -70,7 +75,7 @@ def _finish(scope: Scope, status: int, seconds: float) -> None:
     method = scope["method"] if scope["method"] in _METHODS else "OTHER"
     metrics.observe_request(route, method, status, seconds)
     write = _log.debug if route in _QUIET else _log.info
-    extra = scope["state"].get("log", {})
+    extra = ({"key": scope["state"]["key"]} if "key" in scope["state"] else {}) | scope["state"].get("log", {})
     write("request", method=method, route=route, status=status, ms=round(seconds * 1_000, 1), **extra)
 
 

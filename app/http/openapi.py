@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final, cast
 
@@ -12,9 +12,11 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from app import __version__
+from app.http.access import NEEDS, Needs
 from app.http.problems import MEDIA_TYPE, Problem
 from app.http.schemas.batch import BatchAnswer, BatchBody
 from app.http.schemas.impact import ImpactBody, ImpactShape
+from app.http.schemas.key import AuditList, KeyBody, KeyList, KeyShape, NewKey
 from app.http.schemas.repository import (
     ArchiveAccepted,
     FileCoverageList,
@@ -37,6 +39,7 @@ from app.http.schemas.symbol import CalleesShape, CallersShape, ReferencesShape,
 _WITH_EXAMPLES: Final[tuple[type[BaseModel], ...]] = (
     AnswerShape,
     ArchiveAccepted,
+    AuditList,
     BatchAnswer,
     BatchBody,
     CalleesShape,
@@ -51,6 +54,10 @@ _WITH_EXAMPLES: Final[tuple[type[BaseModel], ...]] = (
     JobAccepted,
     JobList,
     JobShape,
+    KeyBody,
+    KeyList,
+    KeyShape,
+    NewKey,
     ReferencesShape,
     RepositoryBody,
     RepositoryList,
@@ -65,16 +72,22 @@ _WITH_EXAMPLES: Final[tuple[type[BaseModel], ...]] = (
     WhyNotShape,
 )
 
+_KEY: Final = "apiKey"
+
 DESCRIPTION: Final = """\
 Fourfold answers a question about code by choosing the right retriever for it: semantic, text, structural or graph.
 
 Every error is an RFC 9457 problem (`application/problem+json`) with a stable `type`; validation errors name each field.
 Every answer carries an `X-Request-Id`, the caller's own when it sent one. Unknown fields and parameters are refused.
+
+A service that has keys asks for one with each call, as `Authorization: Bearer ff_…`; one that never had any may answer without.
+What lies outside of a key's repositories is answered as if it were not there. `RateLimit` tells what is left of a key's share.
 """
 
 _WHEN: Final = {
     400: ("malformed", "The body is not JSON, or the request cannot be read."),
     401: ("not_signed", "The request does not bear this service's secret."),
+    403: ("not_allowed", "The key is not good for this call: the detail names the scope that is missing."),
     404: ("not_found", "There is no such repository, job or symbol."),
     409: ("conflict", "The request contradicts what is stored."),
     410: ("cursor_expired", "The index that the cursor was made on is gone."),
@@ -82,6 +95,7 @@ _WHEN: Final = {
     415: ("unsupported_media_type", "The body is not `application/json`."),
     422: ("invalid_request", "A field is not valid, or the query cannot be served; `errors` names the field."),
     425: ("not_indexed", "The repository has not been indexed yet; see `Retry-After`."),
+    429: ("too_many_requests", "The key has used up its share; see `Retry-After`."),
     500: ("internal", "Something went wrong inside the service."),
     503: ("overloaded", "The service is overloaded or its store is down; see `Retry-After`."),
 }
@@ -95,8 +109,26 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: _problem(status) for status in sorted({*statuses, 500})}
 
 
+_HEADERS: Final = {
+    "Retry-After": {"description": "seconds to wait", "schema": {"type": "integer"}},
+    "WWW-Authenticate": {"description": "what is missing (RFC 6750)", "schema": {"type": "string"}},
+    "RateLimit": {"description": "what is left of the key's share, and the seconds until all of it is back", "schema": {"type": "string"}},
+    "RateLimit-Policy": {"description": "the key's share: requests in a window of seconds", "schema": {"type": "string"}},
+}
+_HEADERS_OF: Final[Mapping[int, tuple[str, ...]]] = {
+    401: ("WWW-Authenticate",),
+    403: ("WWW-Authenticate",),
+    425: ("Retry-After",),
+    429: ("Retry-After", "RateLimit", "RateLimit-Policy"),
+    503: ("Retry-After",),
+}
+
+
 def _problem(status: int) -> dict[str, Any]:
-    code, description = _WHEN[status]
+    return _described(status, *_WHEN[status])
+
+
+def _described(status: int, code: str, description: str) -> dict[str, Any]:
     example: dict[str, Any] = {
         "type": f"urn:fourfold:problem:{code}",
         "title": HTTPStatus(status).phrase,
@@ -109,8 +141,8 @@ def _problem(status: int) -> dict[str, Any]:
         "description": description,
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}},
     }
-    if status in (425, 503):
-        response["headers"] = {"Retry-After": {"description": "seconds to wait", "schema": {"type": "integer"}}}
+    if status in _HEADERS_OF and code != "not_signed":
+        response["headers"] = {name: _HEADERS[name] for name in _HEADERS_OF[status]}
     return response
 
 
@@ -129,6 +161,7 @@ def document(app: FastAPI) -> dict[str, Any]:
             {"name": "scopes", "description": "Named sets of repositories and filters."},
             {"name": "repositories", "description": "What is indexed, and from where."},
             {"name": "jobs", "description": "Index runs."},
+            {"name": "access", "description": "Keys, and the log of what they did."},
             {"name": "operations", "description": "Health and metrics."},
         ],
     )
@@ -141,7 +174,24 @@ def document(app: FastAPI) -> dict[str, Any]:
         schemas[model.__name__]["examples"] = cast(dict[str, Any], model.model_config["json_schema_extra"])["examples"]
     for content in _json_contents(spec):
         _copy_example(content, schemas)
+    _secure(spec)
     return spec
+
+
+def _secure(spec: dict[str, Any]) -> None:
+    """What each call needs, and the refusals that come with it."""
+    spec["components"]["securitySchemes"] = {
+        _KEY: {"type": "http", "scheme": "bearer", "description": "An API key, `ff_…`; the scope that a call needs stands beside it."}
+    }
+    refusals = {str(status): _problem(status) for status in (403, 429)}
+    refusals["401"] = _described(401, "not_authenticated", "The key is missing, unknown, expired or revoked.")
+    for operation in (operation for path in spec["paths"].values() for operation in path.values()):
+        needs = NEEDS[operation["operationId"]]
+        if needs in (Needs.NOTHING, Needs.SIGNED):
+            operation["security"] = []
+            continue
+        operation["security"] = [{_KEY: [needs.value]}]
+        operation["responses"] = dict(sorted(({"503": _problem(503)} | operation["responses"] | refusals).items()))
 
 
 def as_text(spec: dict[str, Any]) -> str:

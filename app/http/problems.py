@@ -15,7 +15,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from app.domain.errors import FourfoldError, InvalidRequest
+from app.domain.errors import FourfoldError, InvalidRequest, NotAllowed, NotAuthenticated
+from app.http.access import challenge
 from app.http.admission import ClientGone
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -124,7 +125,10 @@ def _fourfold(request: Request, error: Exception) -> Response:
         _log.error("request failed", code=error.code, reason=error.message, exc_info=error)
     elif error.status > 500:
         _log.warning("request refused", code=error.code, reason=error.message)
-    return from_error(error, _request_id(request))
+    response = from_error(error, _request_id(request))
+    if isinstance(error, NotAuthenticated | NotAllowed):
+        response.headers.update(challenge(error, request))
+    return response
 
 
 def _validation(request: Request, error: Exception) -> Response:

@@ -10,6 +10,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -57,7 +58,7 @@ async def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT. ``on_ready`` runs beside the server with the open service and the URL; its errors end the service.
 
-    Raises ConfigurationError when the port cannot be bound, before anything else is started.
+    Raises ConfigurationError when the port cannot be bound, before anything else is started, and when nobody could call or everybody.
     """
     listener = bind(settings.host, settings.port)
     stop = asyncio.Event()
@@ -67,12 +68,28 @@ async def serve(
             service = await _unless_stopped(stack.enter_async_context(open_service()), stop)
             if service is None:
                 return
-            if not is_loopback(settings.host):
-                _log.warning("open to the network without authentication", host=settings.host)
+            await require_keys(service, settings)
             if worker:
                 await stack.enter_async_context(running_worker())
             _spare_collector()
             await _serve_http(service, settings, listener, stop, on_ready)
+
+
+async def require_keys(service: Service, settings: Settings) -> None:
+    """Raises ConfigurationError for an address that others reach while there is neither a key that counts nor the word to do without."""
+    if is_loopback(settings.host):
+        return
+    keys, now = await service.keys.list(), datetime.now(UTC)
+    if settings.access.open and not keys:
+        _log.warning("open to the network without authentication", host=settings.host)
+    elif not any(key.is_usable(now) for key in keys):
+        raise ConfigurationError(
+            f"{settings.host} can be reached from other machines, and there is no key to call with: make one with "
+            "`fourfold keys create NAME --scope admin`, or let everybody in with --open (FOURFOLD_ACCESS__OPEN=true)"
+            if not keys
+            else f"{settings.host} can be reached from other machines, and every key is revoked or has expired: make one with "
+            "`fourfold keys create NAME --scope admin`"
+        )
 
 
 def _spare_collector() -> None:

@@ -26,7 +26,18 @@ from app.domain.symbols import (
     UsesRequest,
 )
 from app.http.admission import Gates
-from app.ports import ArchiveStore, DeliveryStore, HealthProbe, History, JobStore, Remotes, RepositoryStore, ScopeStore
+from app.ports import (
+    ArchiveStore,
+    AuditStore,
+    DeliveryStore,
+    HealthProbe,
+    History,
+    JobStore,
+    KeyStore,
+    Remotes,
+    RepositoryStore,
+    ScopeStore,
+)
 from app.search.progress import SILENT, Progress
 
 
@@ -137,6 +148,12 @@ class Service(Protocol):
 
     @property
     def health(self) -> HealthProbe: ...
+
+    @property
+    def keys(self) -> KeyStore: ...
+
+    @property
+    def audit(self) -> AuditStore: ...
 
 
 ServiceFactory = Callable[[], AbstractAsyncContextManager[Service]]

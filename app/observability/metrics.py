@@ -68,6 +68,10 @@ METRICS: Final = (
     MetricDefinition("fourfold_parse_failures_total", "counter", ("reason",), "Files that could not be parsed and are searchable as text."),
     MetricDefinition("fourfold_embeddings_total", "counter", ("outcome",), "Chunks embedded: computed, cached, failed or withheld."),
     MetricDefinition("fourfold_source_looks_total", "counter", ("outcome",), "Looks at sources: current, moved or failed."),
+    MetricDefinition(
+        "fourfold_refused_total", "counter", ("problem",), "Requests not let in: not_authenticated, not_allowed or too_many_requests."
+    ),
+    MetricDefinition("fourfold_audit_failures_total", "counter", (), "Entries of the audit log that the store did not take."),
     MetricDefinition("fourfold_jobs_total", "counter", ("state",), "Index jobs that reached a state."),
     MetricDefinition(
         "fourfold_removed_total",
@@ -128,6 +132,15 @@ def observe_search(answer: SearchAnswer) -> None:
 
 def _observe_retriever(modality: Modality, outcome: str, milliseconds: float) -> None:
     _histogram("fourfold_retriever_seconds").labels(modality.value, outcome).observe(milliseconds / 1_000)
+
+
+def count_refused(problem: str) -> None:
+    """``problem`` is the code of the refusal."""
+    _counter("fourfold_refused_total").labels(problem).inc()
+
+
+def count_audit_failure() -> None:
+    _counter("fourfold_audit_failures_total").inc()
 
 
 def observe_admission(*, admitted: bool) -> None:

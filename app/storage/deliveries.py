@@ -15,11 +15,11 @@ class Deliveries:
 
     async def seen(self, forge: str, digest: str) -> bool:
         """See ports.DeliveryStore."""
-        async with self._pool.connection() as connection:
+        async with self._pool.owner() as connection:
             return bool(await connection.fetchval("SELECT true FROM webhook_delivery WHERE forge = $1 AND delivery = $2", forge, digest))
 
     async def remember(self, forge: str, digest: str) -> None:
         """See ports.DeliveryStore; what is too old goes."""
-        async with self._pool.connection() as connection:
+        async with self._pool.owner() as connection:
             await connection.execute("INSERT INTO webhook_delivery (forge, delivery) VALUES ($1, $2) ON CONFLICT DO NOTHING", forge, digest)
             await connection.execute("DELETE FROM webhook_delivery WHERE received_at < now() - make_interval(days => $1)", REMEMBERED_DAYS)

@@ -21,7 +21,7 @@ class StoreHealth:
     async def check(self) -> Sequence[Readiness]:
         """Reachable, and migrated to the newest schema."""
         try:
-            async with self._pool.connection() as connection:
+            async with self._pool.owner() as connection:
                 revision = await current(connection)
         except FourfoldError as error:
             return [Readiness("store", False, error.message)]

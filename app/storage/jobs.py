@@ -13,7 +13,8 @@ from typing import Final
 
 import asyncpg
 
-from app.domain.errors import Conflict, JobNotFound, RepositoryNotFound
+from app.domain.access import repository_not_found, require_repository, sees, visible_ids
+from app.domain.errors import Conflict, JobNotFound
 from app.domain.index import Job, JobState
 from app.storage.engine import Connection
 from app.storage.pool import Pool
@@ -58,10 +59,11 @@ class Jobs:
 
     async def enqueue(self, repository: str, revision: str | None = None, priority: int = 0) -> tuple[Job, bool]:
         """See ports.JobStore. Also joins a run in progress when it began with this very revision."""
-        async with self._pool.connection() as connection, connection.transaction():
+        require_repository(repository)
+        async with self._pool.owner() as connection, connection.transaction():
             repository_id = await connection.fetchval("SELECT id FROM repository WHERE name = $1", repository)
             if repository_id is None:
-                raise RepositoryNotFound(f"there is no repository named {repository!r}")
+                raise repository_not_found(repository)
             if revision is not None:
                 running = await connection.fetchval(
                     "SELECT id::text FROM job WHERE repository_id = $1 AND state = 'running' AND revision = $2", repository_id, revision
@@ -90,20 +92,21 @@ class Jobs:
             return await _get(connection, job_id)
 
     async def list(self, repository: str | None = None, limit: int = 50, state: JobState | None = None) -> Sequence[Job]:
-        """The newest jobs, of one repository or of all, in one state or in any."""
+        """The newest jobs, of one repository or of all that the caller may see, in one state or in any."""
         async with self._pool.connection() as connection:
             rows = await connection.fetch(
                 f"{_SELECT} WHERE ($1::text IS NULL OR r.name = $1) AND ($3::text IS NULL OR j.state = $3) "
-                "ORDER BY j.created_at DESC, j.id LIMIT $2",
+                "AND ($4::int[] IS NULL OR r.id = ANY($4)) ORDER BY j.created_at DESC, j.id LIMIT $2",
                 repository,
                 limit,
                 state and str(state),
+                visible_ids(),
             )
         return [_job(row) for row in rows]
 
     async def cancel(self, job_id: str) -> Job:
         """Cancel a waiting job at once, a running one at its next step; a finished one raises Conflict."""
-        async with self._pool.connection() as connection, connection.transaction():
+        async with self._pool.owner() as connection, connection.transaction():
             job = await _get(connection, job_id)
             if job.state is JobState.QUEUED:
                 await connection.execute(
@@ -221,7 +224,7 @@ class ProgressStore:
 
     async def report(self, stage: str, done: int, total: int | None) -> bool:
         """Heartbeat with progress; false when the run was cancelled or its repository deleted."""
-        async with self._pool.connection() as connection:
+        async with self._pool.owner() as connection:
             cancel = await connection.fetchval(
                 "UPDATE job SET stage = $2, files_done = $3, files_total = $4, heartbeat_at = now() "
                 "WHERE id = $1::uuid AND state = 'running' RETURNING cancel_requested",
@@ -239,7 +242,7 @@ async def _get(connection: Connection, job_id: str) -> Job:
     except ValueError:
         raise JobNotFound(f"there is no job {job_id!r}") from None
     row = await connection.fetchrow(f"{_SELECT} WHERE j.id = $1", key)
-    if row is None:
+    if row is None or not sees(row["repository"]):
         raise JobNotFound(f"there is no job {job_id!r}")
     return _job(row)
 

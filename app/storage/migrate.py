@@ -11,7 +11,9 @@ from alembic.config import Config
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import migrations
+from app.storage.engine import connection as raw_connection
 from app.storage.engine import open_connection
+from app.storage.row_security import establish
 
 _LOCK = 0x666F7572  # one migrating process at a time ("four")
 
@@ -38,6 +40,8 @@ async def upgrade_async(dsn: str) -> None:
                 await connection.execute(sa.text("SELECT pg_advisory_unlock(:lock)"), {"lock": _LOCK})
     finally:
         await engine.dispose()
+    async with raw_connection(dsn) as own:
+        await establish(own)
 
 
 def _upgrade(connection: sa.Connection) -> None:

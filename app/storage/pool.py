@@ -2,6 +2,8 @@
 
 Retrievers and stores take a connection each, for as long as one statement runs. A statement that outlives its deadline is cancelled on
 the server: by asyncpg when the caller's timeout or cancellation strikes, and by ``statement_timeout`` when the caller is gone.
+
+A caller who is limited to some repositories (domain/access.py) reads on connections of a role that sees no others.
 """
 
 from __future__ import annotations
@@ -9,95 +11,126 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import NamedTuple
 
 import asyncpg
 
+from app.domain.access import visible_ids
 from app.domain.errors import StoreUnavailable
 from app.storage.dsn import parse_dsn
 from app.storage.engine import CONNECTION_ERRORS, SERVER_SETTINGS, Connection
+from app.storage.row_security import ROLE, SETTING
 
 _ACQUIRE_SECONDS = 5.0
 
 
-class Pool:
-    """An asyncpg pool that says StoreUnavailable when the server is gone."""
+class _Mode(NamedTuple):
+    """How a connection is set. ``repositories``: those that its role sees, as PostgreSQL writes the array; None: the owner's, sees all."""
 
-    def __init__(self, dsn: str, *, size: int, statement_timeout_ms: int, application_name: str = "fourfold") -> None:
+    generic: bool = False
+    repositories: str | None = None
+
+
+class Pool:
+    """asyncpg pools, the owner's and the limited role's, that say StoreUnavailable when the server is gone."""
+
+    def __init__(
+        self, dsn: str, *, size: int, statement_timeout_ms: int, application_name: str = "fourfold", row_security: bool = False
+    ) -> None:
+        """``size`` connections of each kind at most. ``row_security``: whether the limited role is there."""
         self._dsn = parse_dsn(dsn)
         self._size = size
         self._statement_timeout_ms = statement_timeout_ms
         self._application_name = application_name
-        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
-        self._generic: set[int] = set()
+        self._row_security = row_security
+        self._pools: dict[bool, asyncpg.Pool[asyncpg.Record]] = {}
+        self._modes: dict[int, _Mode] = {}
         self._opening = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect; raises StoreUnavailable. A later acquire connects anew when the server was down."""
+        await self._opened(limited=False)
+
+    async def _opened(self, *, limited: bool) -> asyncpg.Pool[asyncpg.Record]:
         async with self._opening:
-            if self._pool is not None:
-                return
-            kwargs = self._dsn.connect_kwargs()
-            settings = {
-                **SERVER_SETTINGS,
-                **kwargs.pop("server_settings", {}),
-                "application_name": self._application_name,
-                "statement_timeout": str(self._statement_timeout_ms),
-            }
-            try:
-                self._pool = await asyncpg.create_pool(
-                    **kwargs,
-                    server_settings=settings,
-                    min_size=0,
-                    max_size=self._size,
-                    max_inactive_connection_lifetime=60,
-                    reset=_no_reset,
-                    init=self._begun,
-                )
-            except CONNECTION_ERRORS as error:
-                raise StoreUnavailable(f"cannot reach PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
+            if limited not in self._pools:
+                self._pools[limited] = await self._create(limited=limited)
+            return self._pools[limited]
+
+    async def _create(self, *, limited: bool) -> asyncpg.Pool[asyncpg.Record]:
+        kwargs = self._dsn.connect_kwargs()
+        settings = {
+            **SERVER_SETTINGS,
+            **kwargs.pop("server_settings", {}),
+            **({"role": ROLE} if limited else {}),
+            "application_name": self._application_name,
+            "statement_timeout": str(self._statement_timeout_ms),
+        }
+        try:
+            return await asyncpg.create_pool(
+                **kwargs,
+                server_settings=settings,
+                min_size=0,
+                max_size=self._size,
+                max_inactive_connection_lifetime=60,
+                reset=_no_reset,
+                init=self._begun,
+            )
+        except CONNECTION_ERRORS as error:
+            raise StoreUnavailable(f"cannot reach PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
 
     async def close(self) -> None:
         """Close every connection; those still busy are ended after a moment."""
-        if self._pool is not None:
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
             try:
-                await asyncio.wait_for(self._pool.close(), 3)
+                await asyncio.wait_for(pool.close(), 3)
             except TimeoutError:
-                self._pool.terminate()
-            self._pool = None
+                pool.terminate()
 
     def connection(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection of one's own; raises StoreUnavailable when none can be had or it is lost. A plan is made for each statement."""
-        return self._acquired(generic=False)
+        """A connection of one's own, which sees what the caller may; raises StoreUnavailable when none can be had or it is lost.
+
+        A plan is made for each statement.
+        """
+        return self._acquired(self._mode(generic=False))
 
     def keyed(self) -> AbstractAsyncContextManager[Connection]:
         """The same for statements that look rows up by key: their plans do not depend on the values and are made once, which often takes
         longer than to run them."""
-        return self._acquired(generic=True)
+        return self._acquired(self._mode(generic=True))
+
+    def owner(self, *, keyed: bool = False) -> AbstractAsyncContextManager[Connection]:
+        """A connection that sees and may write everything, whoever calls: for writes, keys and the log. Names are checked before."""
+        return self._acquired(_Mode(keyed))
+
+    def _mode(self, *, generic: bool) -> _Mode:
+        ids = visible_ids() if self._row_security else None
+        return _Mode(generic, None if ids is None else "{" + ",".join(map(str, ids)) + "}")
 
     @asynccontextmanager
-    async def _acquired(self, *, generic: bool) -> AsyncIterator[Connection]:
-        if self._pool is None:
-            await self.open()
-        assert self._pool is not None
+    async def _acquired(self, mode: _Mode) -> AsyncIterator[Connection]:
+        limited = mode.repositories is not None
+        pool = self._pools.get(limited) or await self._opened(limited=limited)
         try:
-            async with self._pool.acquire(timeout=_ACQUIRE_SECONDS) as connection:
-                await self._plan(connection, generic=generic)
+            async with pool.acquire(timeout=_ACQUIRE_SECONDS) as connection:
+                await self._set(connection, mode)
                 yield connection
         except CONNECTION_ERRORS as error:
             raise StoreUnavailable(f"lost PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
 
     async def _begun(self, connection: Connection) -> None:
-        self._generic.discard(connection.get_server_pid())
+        self._modes[connection.get_server_pid()] = _Mode()
 
-    async def _plan(self, connection: Connection, *, generic: bool) -> None:
-        """Set the connection's mode of planning unless it has it already."""
+    async def _set(self, connection: Connection, mode: _Mode) -> None:
+        """Set the connection's mode unless it has it already. One whose setting was interrupted has none."""
         pid = connection.get_server_pid()
-        if generic and pid not in self._generic:
-            await connection.execute("SET plan_cache_mode = force_generic_plan")
-            self._generic.add(pid)
-        elif not generic and pid in self._generic:
-            await connection.execute("SET plan_cache_mode = force_custom_plan")
-            self._generic.discard(pid)
+        known = self._modes.pop(pid, None)
+        if known != mode:
+            plan = "force_generic_plan" if mode.generic else "force_custom_plan"
+            visible = "" if mode.repositories is None else f"; SET {SETTING} = '{mode.repositories}'"
+            await connection.execute(f"SET plan_cache_mode = {plan}{visible}")
+        self._modes[pid] = mode
 
 
 async def _no_reset(connection: Connection) -> None:

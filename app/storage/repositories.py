@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import asyncpg
 
+from app.domain.access import caller, repository_not_found, require_repository, visible_ids
 from app.domain.errors import Conflict, RepositoryNotFound
 from app.domain.index import ARCHIVE, WORK_TREE, Coverage, Ref, RefKind, Repository, RepositorySource, SourceKind
 from app.storage.engine import Connection
@@ -84,7 +85,8 @@ class Repositories:
 
     async def put(self, name: str, source: RepositorySource) -> tuple[Repository, bool]:
         """See ports.RepositoryStore."""
-        async with self._pool.connection() as connection, connection.transaction():
+        require_repository(name)
+        async with self._pool.owner() as connection, connection.transaction():
             created = await connection.fetchval(
                 _INSERT,
                 name,
@@ -107,7 +109,10 @@ class Repositories:
                     )
             else:
                 await self._update(connection, name, source)
-            return await self._get(connection, name), created is not None
+            stored = await self._get(connection, name)
+        if (reach := caller().reach) is not None:
+            reach.learn(name, stored.id)
+        return stored, created is not None
 
     async def _update(self, connection: Connection, name: str, source: RepositorySource) -> None:
         stored = await connection.fetchrow("SELECT * FROM repository WHERE name = $1 FOR UPDATE", name)
@@ -133,35 +138,37 @@ class Repositories:
 
     async def get(self, name: str) -> Repository:
         """See ports.RepositoryStore; raises RepositoryNotFound."""
+        require_repository(name)
         async with self._pool.connection() as connection:
             return await self._get(connection, name)
 
     async def _get(self, connection: Connection, name: str) -> Repository:
         row = await connection.fetchrow(f"{_SELECT} WHERE r.name = $1", name)
         if row is None:
-            raise RepositoryNotFound(f"there is no repository named {name!r}")
+            raise repository_not_found(name)
         return _repository(row, await _refs_of(connection, [row["id"]]))
 
     async def list(self) -> Sequence[Repository]:
-        """Every repository, by name."""
+        """Every repository that the caller may see, by name."""
         async with self._pool.connection() as connection:
-            rows = await connection.fetch(f"{_SELECT} ORDER BY r.name")
+            rows = await connection.fetch(f"{_SELECT} WHERE $1::int[] IS NULL OR r.id = ANY($1) ORDER BY r.name", visible_ids())
             refs = await _refs_of(connection, [row["id"] for row in rows])
         return [_repository(row, refs) for row in rows]
 
     async def delete(self, name: str) -> None:
         """Remove a repository and all that was indexed of it; a run in progress notices and stops."""
-        async with self._pool.connection() as connection, connection.transaction():
+        require_repository(name)
+        async with self._pool.owner() as connection, connection.transaction():
             await connection.execute("SET LOCAL statement_timeout = 0")
             repository_id = await connection.fetchval("DELETE FROM repository WHERE name = $1 RETURNING id", name)
             if repository_id is None:
-                raise RepositoryNotFound(f"there is no repository named {name!r}")
+                raise repository_not_found(name)
             for table in _CONTENT:
                 await connection.execute(f"DELETE FROM {table} WHERE repository_id = $1", repository_id)
 
     async def looked(self, repository_id: int, known: Mapping[str, str], error: str | None = None) -> None:
         """Record what was seen at the source: ref → its newest revision; ``stale`` until that is indexed. Or why nothing was seen."""
-        async with self._pool.connection() as connection, connection.transaction():
+        async with self._pool.owner() as connection, connection.transaction():
             await connection.execute(
                 "UPDATE repository SET looked_at = now(), source_error = $2 WHERE id = $1", repository_id, error and error[:1_000]
             )
@@ -178,7 +185,7 @@ class Repositories:
 
         They count as looked at from now on, so that one worker alone looks.
         """
-        async with self._pool.connection() as connection:
+        async with self._pool.owner() as connection:
             rows = await connection.fetch(_DUE, directory_seconds, git_seconds)
         return [row["name"] for row in rows]
 

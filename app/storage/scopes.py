@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from app.domain.access import knows
 from app.domain.errors import ScopeNotFound
 from app.domain.query import Filters
 from app.domain.scopes import SavedScope
@@ -30,7 +31,7 @@ class Scopes:
 
     async def put(self, scope: SavedScope) -> bool:
         """See ports.ScopeStore."""
-        async with self._pool.connection() as connection:
+        async with self._pool.owner() as connection:
             created: bool = await connection.fetchval(
                 PUT, scope.name, scope.description, list(scope.repositories), json.dumps(asdict(scope.filters))
             )
@@ -40,20 +41,26 @@ class Scopes:
         """See ports.ScopeStore."""
         async with self._pool.connection() as connection:
             row = await connection.fetchrow("SELECT * FROM saved_scope WHERE name = $1", name)
-        if row is None:
+        if row is None or not _is_shown(row):
             raise ScopeNotFound(f"there is no saved scope named {name!r}")
         return _scope(row)
 
     async def list(self) -> Sequence[SavedScope]:
         """See ports.ScopeStore."""
         async with self._pool.connection() as connection:
-            return [_scope(row) for row in await connection.fetch("SELECT * FROM saved_scope ORDER BY name")]
+            rows = await connection.fetch("SELECT * FROM saved_scope ORDER BY name")
+        return [_scope(row) for row in rows if _is_shown(row)]
 
     async def delete(self, name: str) -> None:
         """See ports.ScopeStore."""
-        async with self._pool.connection() as connection:
+        async with self._pool.owner() as connection:
             if await connection.execute("DELETE FROM saved_scope WHERE name = $1", name) == "DELETE 0":
                 raise ScopeNotFound(f"there is no saved scope named {name!r}")
+
+
+def _is_shown(row: asyncpg.Record) -> bool:
+    """A scope tells of all its repositories, so that it is shown to whoever may see them all."""
+    return all(knows(name) for name in row["repositories"])
 
 
 def _scope(row: asyncpg.Record) -> SavedScope:

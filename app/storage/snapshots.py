@@ -8,7 +8,8 @@ from typing import Final
 
 import asyncpg
 
-from app.domain.errors import CursorExpired, NotIndexed, RepositoryNotFound, RevisionNotFound
+from app.domain.access import repository_not_found, require_repository, visible_ids
+from app.domain.errors import CursorExpired, NotIndexed, RevisionNotFound
 from app.domain.files import SkippedFile
 from app.domain.globs import split_excluded, split_globs
 from app.domain.index import short_name
@@ -43,7 +44,7 @@ CURRENT = f"""{_COLUMNS}
         LIMIT 1
     ) f ON true
     LEFT JOIN generation g ON g.repository_id = b.repository_id AND g.branch_id = b.branch_id AND g.generation = f.generation
-    WHERE $1::text[] = '{{}}' OR r.name = ANY($1)
+    WHERE ($1::text[] = '{{}}' OR r.name = ANY($1)) AND ($3::int[] IS NULL OR r.id = ANY($3))
     ORDER BY r.name
 """
 
@@ -91,20 +92,25 @@ class Snapshots:
 
     async def resolve(self, repositories: Sequence[str], revision: str | None = None) -> Scope:
         """See ports.SnapshotStore; repositories that were never published are left out unless they are named."""
+        for name in repositories:
+            require_repository(name, "repositories")
         async with self._pool.keyed() as connection:
-            rows = await connection.fetch(CURRENT, list(dict.fromkeys(repositories)), revision)
+            rows = await connection.fetch(CURRENT, list(dict.fromkeys(repositories)), revision, visible_ids())
             if revision is not None and (unknown := _without_revision(rows, repositories)):
                 raise RevisionNotFound(_choices(revision, await connection.fetch(REFS, unknown)), field="filters.revision")
         found = {row["name"]: row for row in rows}
         for name in repositories:
             if name not in found:
-                raise RepositoryNotFound(f"there is no repository named {name!r}", field="repositories")
+                raise repository_not_found(name, "repositories")
             if found[name]["generation"] is None:
                 raise NotIndexed(f"{name!r} has no published index yet", field="repositories", retry_after=2)
         return _scope([row for row in rows if row["generation"] is not None])
 
     async def resolve_pinned(self, generations: Mapping[int, int]) -> Scope:
         """See ports.SnapshotStore."""
+        visible = visible_ids()
+        if visible is not None and not generations.keys() <= set(visible):
+            raise CursorExpired(field="cursor")
         async with self._pool.keyed() as connection:
             rows = await connection.fetch(PINNED, list(generations.keys()), list(generations.values()))
         if len(rows) != len(generations):

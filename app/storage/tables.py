@@ -422,3 +422,35 @@ saved_scope = sa.Table(
     sa.Column("filters", pg.JSONB, nullable=False),
     sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
 )
+
+# The secret is kept as its SHA-256 only. ``patterns`` says the same as ``repositories``, as regular expressions. A revoked key stays:
+# that there was one keeps the service closed.
+api_key = sa.Table(
+    "api_key",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("secret_sha256", pg.BYTEA, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("repositories", pg.ARRAY(sa.Text), nullable=False),
+    sa.Column("patterns", pg.ARRAY(sa.Text), nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    sa.Column("expires_at", sa.DateTime(timezone=True)),
+    sa.Column("revoked_at", sa.DateTime(timezone=True)),
+    sa.Column("last_used_at", sa.DateTime(timezone=True)),
+)
+
+audit = sa.Table(
+    "audit",
+    metadata,
+    sa.Column("id", sa.BigInteger, sa.Identity(), primary_key=True),
+    sa.Column("at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("key_id", sa.Text),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("target", sa.Text),
+    sa.Column("status", sa.SmallInteger, nullable=False),
+    sa.Column("address", sa.Text),
+    sa.Column("request_id", sa.Text),
+    sa.Index("audit_at", "at"),
+)

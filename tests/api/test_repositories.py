@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from app.config import Settings
+from app.config import AccessSettings, Settings
 from app.http.app import create_app
 
 from .test_search import problem_of
@@ -129,7 +129,7 @@ def test_a_directory_that_cannot_be_read_is_refused(client: TestClient, checkout
 
 @pytest.mark.parametrize(("host", "status"), [("127.0.0.1", 201), ("::1", 201), ("localhost", 201), ("0.0.0.0", 422), ("10.0.0.1", 422)])
 def test_without_roots_only_loopback_indexes_anything(service: MemoryService, checkout: Path, host: str, status: int) -> None:
-    with TestClient(create_app(factory(service), Settings(host=host))) as client:
+    with TestClient(create_app(factory(service), Settings(host=host, access=AccessSettings(open=True)))) as client:
         assert client.put("/v1/repositories/new", json={"source": {"path": str(checkout)}}).status_code == status
 
 

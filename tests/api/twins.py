@@ -9,12 +9,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from app.domain.access import ApiKey, AuditEntry, Caller, KeyScope, Reach
 from app.domain.code import PathClass
 from app.domain.errors import (
     Conflict,
     FileNotIndexed,
+    FourfoldError,
     InvalidRequest,
     JobNotFound,
+    KeyNotFound,
+    NotAuthenticated,
     NotIndexed,
     RepositoryNotFound,
     ScopeNotFound,
@@ -334,6 +338,60 @@ class MemoryScopes:
 
 
 @dataclass
+class MemoryKeys:
+    """Tokens are the ids of their keys."""
+
+    stored: dict[str, ApiKey] = field(default_factory=dict)
+
+    async def create(
+        self, name: str, scope: KeyScope, repositories: Sequence[str] = (), expires_at: datetime | None = None
+    ) -> tuple[ApiKey, str]:
+        key = ApiKey(f"{len(self.stored) + 1:016x}", name, scope, tuple(repositories), NOW, expires_at)
+        self.stored[key.id] = key
+        return key, key.id
+
+    async def get(self, key_id: str) -> ApiKey:
+        if key_id not in self.stored:
+            raise KeyNotFound(f"there is no key {key_id!r}")
+        return self.stored[key_id]
+
+    async def list(self) -> Sequence[ApiKey]:
+        return list(self.stored.values())
+
+    async def revoke(self, key_id: str) -> ApiKey:
+        self.stored[key_id] = replace(await self.get(key_id), revoked_at=NOW)
+        return self.stored[key_id]
+
+    async def exist(self) -> bool:
+        return bool(self.stored)
+
+    async def authenticate(self, token: str) -> Caller:
+        key = self.stored.get(token)
+        if key is None or not key.is_usable(datetime.now(UTC)):
+            raise NotAuthenticated("the key is not one of this service")
+        return Caller(key.name, key.scope, key.id, Reach(key.repositories) if key.repositories else None)
+
+
+@dataclass
+class MemoryAudit:
+    entries: list[AuditEntry] = field(default_factory=list)
+    failure: FourfoldError | None = None
+
+    async def record(self, entry: AuditEntry) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.entries.append(replace(entry, id=len(self.entries) + 1, at=NOW))
+
+    async def list(self, before: int | None, key_id: str | None, action: str | None, limit: int) -> Sequence[AuditEntry]:
+        wanted = [
+            entry
+            for entry in reversed(self.entries)
+            if (before is None or entry.id < before) and key_id in (None, entry.key_id) and action in (None, entry.action)
+        ]
+        return wanted[:limit]
+
+
+@dataclass
 class MemoryService:
     repositories: MemoryRepositories
     jobs: MemoryJobs
@@ -350,6 +408,8 @@ class MemoryService:
     why_not: MemoryWhyNot = field(default_factory=MemoryWhyNot)
     scopes: MemoryScopes = field(default_factory=MemoryScopes)
     positions: MemoryPositions = field(default_factory=MemoryPositions)
+    keys: MemoryKeys = field(default_factory=MemoryKeys)
+    audit: MemoryAudit = field(default_factory=MemoryAudit)
 
 
 def memory_service() -> MemoryService:

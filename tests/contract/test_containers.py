@@ -112,6 +112,7 @@ def test_the_order_of_the_start(services: dict[str, dict[str, Any]]) -> None:
 def test_only_this_machine_reaches_the_service(services: dict[str, dict[str, Any]]) -> None:
     published = {name: service["ports"] for name, service in services.items() if "ports" in service}
     assert published == {"api": [f"127.0.0.1:{Settings().port}:{Settings().port}"]}
+    assert services["api"]["environment"]["FOURFOLD_ACCESS__OPEN"] == "${FOURFOLD_ACCESS__OPEN:-true}"  # and so needs no key to start
 
 
 def test_sources_are_read_only_and_the_only_root(services: dict[str, dict[str, Any]]) -> None:
@@ -124,7 +125,7 @@ def test_sources_are_read_only_and_the_only_root(services: dict[str, dict[str, A
 
 
 def test_connections_suffice(services: dict[str, dict[str, Any]]) -> None:
-    """An API and three workers at the default settings."""
+    """An API, which has one pool for the owner and one for limited keys, and three workers at the default settings."""
     (most,) = [part.partition("=")[2] for part in services["postgres"]["command"] if part.startswith("max_connections=")]
-    api = Settings().search.concurrency * CONNECTIONS_PER_SEARCH + CONNECTIONS_BESIDE_SEARCHES
+    api = 2 * (Settings().search.concurrency * CONNECTIONS_PER_SEARCH + CONNECTIONS_BESIDE_SEARCHES)
     assert api + 3 * (CONNECTIONS_BESIDE_SEARCHES + 1) + SPARE_CONNECTIONS <= int(most)

@@ -120,6 +120,9 @@ def test_commands_in_documents_are_understood(document: Path) -> None:
             continue
         name, *arguments = words[1:]
         command = group.commands[name]  # type: ignore[attr-defined]
+        if hasattr(command, "commands"):
+            name, *arguments = arguments
+            command = command.commands[name]
         command.make_context(name, arguments)  # raises when an option is unknown or a value is not allowed
 
 

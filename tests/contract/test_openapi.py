@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import FourfoldError
+from app.http.access import NEEDS, Needs
 from app.http.app import openapi_document
 from app.http.problems import HTTP_CODES
 from app.http.schemas.batch import BatchAnswer
@@ -57,6 +58,11 @@ CALLS = {
     ("get", "/v1/jobs/{id}/events"): "watchJob",
     ("post", "/v1/webhooks/{forge}"): "receiveWebhook",
     ("delete", "/v1/jobs/{id}"): "cancelJob",
+    ("get", "/v1/keys"): "listKeys",
+    ("post", "/v1/keys"): "createKey",
+    ("get", "/v1/keys/{id}"): "getKey",
+    ("delete", "/v1/keys/{id}"): "revokeKey",
+    ("get", "/v1/audit"): "listAudit",
     ("get", "/livez"): "livez",
     ("get", "/readyz"): "readyz",
     ("get", "/metrics"): "metrics",
@@ -105,8 +111,22 @@ def test_every_error_is_a_problem_and_every_body_has_an_example(method: str, pat
         elif path != "/metrics" and status not in ("204", "304"):
             kind = "text/event-stream" if path.endswith(("/stream", "/events")) else "application/json"
             assert "example" in response["content"][kind]
-        if status in ("425", "503"):
+        if status in ("425", "429", "503"):
             assert "Retry-After" in response["headers"]
+
+
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_every_call_says_what_key_it_needs(method: str, path: str) -> None:
+    operation = document()["paths"][path][method]
+    needs = NEEDS[operation["operationId"]]
+    if needs in (Needs.NOTHING, Needs.SIGNED):
+        assert operation["security"] == []
+        return
+    assert operation["security"] == [{"apiKey": [needs.value]}]
+    assert document()["components"]["securitySchemes"]["apiKey"]["scheme"] == "bearer"
+    for status, code in (("401", "not_authenticated"), ("403", "not_allowed"), ("429", "too_many_requests")):
+        assert operation["responses"][status]["content"]["application/problem+json"]["example"]["type"].endswith(code)
+    assert "WWW-Authenticate" in operation["responses"]["401"]["headers"]
 
 
 def test_every_reference_leads_somewhere() -> None:

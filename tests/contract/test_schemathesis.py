@@ -31,16 +31,25 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def url(source: Path, module_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def key(module_database_url: str) -> str:
+    """A key of an administrator: the service is closed, so that what needs a key is seen to need one."""
+    environment = {"DATABASE_URL": module_database_url, "FOURFOLD_EMBEDDER": "none", "PATH": "/usr/bin:/bin"}
+    command = [executable, "-P", "-m", "app", "keys", "create", "contract", "--scope", "admin"]
+    return run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def url(key: str, source: Path, module_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A service that has indexed a small repository. It logs to a file: a pipe that nobody reads would stop it."""
     environment = {"DATABASE_URL": module_database_url, "FOURFOLD_EMBEDDER": "none", "PATH": "/usr/bin:/bin", "FOURFOLD_LOG_FORMAT": "json"}
     environment |= {"FOURFOLD_ALLOWED_ROOTS": str(source.parent), "FOURFOLD_SEARCH__ADMISSION_MS": "5000"}
+    environment |= {"FOURFOLD_ACCESS__REQUESTS_PER_MINUTE": "0"}
     log = tmp_path_factory.mktemp("log") / "service.log"
     with log.open("wb") as output:
         service = Popen([executable, "-P", "-m", "app", "serve", "--port", "0"], env=environment, cwd=ROOT, stdout=output, stderr=STDOUT)
     try:
         base = _address(service, log)
-        with httpx2.Client(base_url=base, timeout=30) as client:
+        with httpx2.Client(base_url=base, timeout=30, headers={"Authorization": f"Bearer {key}"}) as client:
             client.put(f"/v1/repositories/{REPOSITORY}", json={"source": {"path": str(source)}}).raise_for_status()
             client.post(f"/v1/repositories/{REPOSITORY}/index").raise_for_status()
             _wait(lambda: client.get(f"/v1/repositories/{REPOSITORY}").json()["generation"])
@@ -69,11 +78,12 @@ def _wait(condition: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.timeout(max(300, 60 * CASES))
-def test_every_call_keeps_to_the_document(url: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_call_keeps_to_the_document(url: str, key: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     phases = "fuzzing" if CASES < 10 else "examples,coverage,fuzzing"
     done = run(
         [
             *(executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run", f"{url}/openapi.json"),
+            *("--header", f"Authorization: Bearer {key}"),
             *("--checks", "all", "--phases", phases, "-n", str(CASES), "--continue-on-failure", "--no-color", "--seed", "1"),
         ],
         env=os.environ | {"SCHEMATHESIS_HOOKS": "tests.contract.valid_requests", "PYTHONPATH": str(ROOT), "SOURCE_PATH": str(source)},

@@ -37,7 +37,7 @@ class ArchiveParameters(StrictModel):
     summary="Upload an archive",
     status_code=202,
     openapi_extra=_BODY,
-    responses=problems(400, 409, 413, 415, 422, 503),
+    responses=problems(400, 404, 409, 413, 415, 422, 503),
 )
 async def put_archive(
     name: RepositoryName,

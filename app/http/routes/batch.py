@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import FourfoldError, Overloaded
 from app.http import render
+from app.http.access import take_further
 from app.http.admission import while_connected
 from app.http.call import Call, CurrentCall
 from app.http.freshness import await_revision
@@ -41,6 +42,7 @@ async def search_batch(body: BatchBody, call: CurrentCall) -> BatchAnswer:
     What is wrong with one of them, a field that is not valid too, is told in its entry and does not keep the others from their answers.
     """
     call.request.state.log = {"searches": len(body.searches)}
+    take_further(call.request, len(body.searches) - 1)
     return await while_connected(call.request, _answered(body.searches, call))
 
 

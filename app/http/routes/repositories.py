@@ -9,6 +9,8 @@ import anyio.to_thread
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
 from app.config import Settings
+from app.domain import access
+from app.domain.errors import NotAllowed
 from app.domain.index import CoverageRequest, Priority, RepositorySource, SourceKind
 from app.domain.query import Scope
 from app.http import render
@@ -42,6 +44,20 @@ def _checked_source(body: RepositoryBody, service: Service, settings: Settings) 
         url = service.remotes.check(asked.url, asked.credential).url
         return replace(source, kind=SourceKind.GIT, url=url, refs=asked.refs, credential=asked.credential, submodules=asked.submodules)
     return source
+
+
+async def _check_ownership(name: str, body: RepositoryBody, service: Service) -> None:
+    """Raises NotAllowed where a limited key names what may be another's; what the repository has already it may repeat."""
+    if access.caller().reach is None:
+        return
+    access.require_repository(name)
+    asked = body.source
+    url = asked.url if asked.url is not None and asked.url.lower().startswith("file:") else None
+    stored = next((known.source for known in await service.repositories.list() if known.name == name), None)
+    had = (None, None, None) if stored is None else (stored.path or None, stored.credential, stored.url)
+    for field, value, known in zip(("path", "credential", "url"), (asked.path, asked.credential, url), had, strict=True):
+        if value is not None and value != known:
+            raise NotAllowed("a key that is limited to some repositories cannot name this", field=f"source.{field}")
 
 
 @router.get(
@@ -94,7 +110,7 @@ async def get_coverage(
     operation_id="putRepository",
     summary="Create or update a repository",
     dependencies=[Depends(require_json)],
-    responses={201: {"model": RepositoryShape, "description": "Created"}, **problems(400, 409, 413, 415, 422, 503)},
+    responses={201: {"model": RepositoryShape, "description": "Created"}, **problems(400, 404, 409, 413, 415, 422, 503)},
 )
 async def put_repository(
     name: RepositoryName,
@@ -106,8 +122,10 @@ async def put_repository(
 ) -> RepositoryShape:
     """Says where the repository comes from and what of it is indexed; `POST …/index` then indexes it.
 
-    A name that has another source already is a conflict.
+    A name that has another source already is a conflict. Directories, stored secrets and `file:` addresses are the operator's: a key
+    that is limited to some repositories cannot name them.
     """
+    await _check_ownership(name, body, service)
     async with gates.waiting.place():  # names may be resolved slowly
         source = await anyio.to_thread.run_sync(_checked_source, body, service, settings)
     async with gates.lookups.place():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
+from app.domain import access
 from app.domain.index import Priority
+from app.http.audit import begin_entry
 from app.http.openapi import problems
 from app.http.schemas.repository import WebhookAnswer
 from app.http.service import CurrentGates, CurrentService, CurrentSettings, Service
@@ -26,6 +28,7 @@ async def receive_webhook(
     """Queues an index run for each repository with the remote that a signed delivery speaks of. The remote is not asked here."""
     body = await request.body()
     check_signature(forge, body, request.headers, settings.webhook)
+    begin_entry(request, access.caller(), "receiveWebhook")
     if not moves_refs(forge, request.headers):
         return WebhookAnswer(status="ignored", jobs=[])
     found = addresses(body)

@@ -1,0 +1,160 @@
+"""API keys and the audit log on the wire."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+from fastapi import Path
+from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, model_validator
+
+from app.domain.access import KeyScope
+from app.http.schemas.fields import JsonModel, StrictModel
+from app.http.schemas.search_answer import Shape
+
+KEY_ID_PATTERN: Final = r"^[0-9a-f]{16}$"
+GLOB_PATTERN: Final = r"^[A-Za-z0-9*?][A-Za-z0-9._*?-]{0,99}$"
+KEY_NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9 @._-]{0,99}$"
+
+KeyId = Annotated[str, Path(pattern=KEY_ID_PATTERN, description="the key's id, the part after `ff_`", examples=["5d41402abc4b2a76"])]
+RepositoryGlob = Annotated[str, Field(pattern=GLOB_PATTERN)]
+
+
+def _distinct(items: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def later(moment: datetime | None) -> datetime | None:
+    if moment is not None and moment <= datetime.now(UTC):
+        raise ValueError("lies in the past")
+    return moment
+
+
+_BODY: Final[dict[str, Any]] = {"name": "ci", "scope": "index", "repositories": ["acme-*"], "expires_at": None}
+
+
+class KeyBody(JsonModel):
+    """A key to be made."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_BODY]})
+
+    name: Annotated[str, Field(pattern=KEY_NAME_PATTERN)]
+    """For people: who or what uses it."""
+    scope: KeyScope = KeyScope.SEARCH
+    """`search` reads, `index` also creates, indexes and deletes repositories, `admin` also manages keys, scopes and the audit log."""
+    repositories: Annotated[tuple[RepositoryGlob, ...], Field(max_length=100), AfterValidator(_distinct)] = ()
+    """The only repositories that there are for the key: names, or globs with `*` and `?`. Empty: all."""
+    expires_at: Annotated[AwareDatetime | None, AfterValidator(later)] = None
+    """From then on the key does not count."""
+
+    @model_validator(mode="after")
+    def _admins_see_everything(self) -> KeyBody:
+        check_limits(self.scope, self.repositories)
+        return self
+
+
+def check_limits(scope: KeyScope, repositories: tuple[str, ...]) -> None:
+    """Raises ValueError for a limited key that could make itself an unlimited one."""
+    if scope is KeyScope.ADMIN and repositories:
+        raise ValueError("a key of the scope admin reaches every repository: it could make itself a key that does")
+
+
+KEY_EXAMPLE: Final[dict[str, Any]] = {
+    "id": "5d41402abc4b2a76",
+    "name": "ci",
+    "scope": "index",
+    "repositories": ["acme-*"],
+    "state": "valid",
+    "created_at": "2025-01-31T12:00:00Z",
+    "expires_at": None,
+    "revoked_at": None,
+    "last_used_at": "2025-02-01T08:15:00Z",
+}
+
+
+class KeyShape(Shape):
+    """A key without its secret."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [KEY_EXAMPLE]})
+
+    id: str
+    name: str
+    scope: KeyScope
+    repositories: list[str]
+    """Empty: all."""
+    state: Annotated[str, Field(examples=["valid"])]
+    """`valid`, `expired` or `revoked`."""
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+    """Exact to a minute."""
+
+
+class NewKey(KeyShape):
+    """A key that was just made."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [KEY_EXAMPLE | {"last_used_at": None, "token": "ff_5d41402abc4b2a76_" + "0123456789abcdef" * 4}],
+        }
+    )
+
+    token: str
+    """What to send as `Authorization: Bearer …`. It is shown this once."""
+
+
+class KeyList(Shape):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"keys": [KEY_EXAMPLE]}]})
+
+    keys: list[KeyShape]
+    """The newest first, expired and revoked ones too."""
+
+
+class AuditParameters(StrictModel):
+    key_id: Annotated[str, Field(pattern=KEY_ID_PATTERN)] | None = None
+    """Entries of this key only."""
+    action: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z ]{0,49}$", examples=["indexRepository"])] | None = None
+    """Entries of this action only: an operation id, or a command."""
+    before: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
+    """Entries with a lower id than this one: `next_before` of the page before."""
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+    """Entries at most."""
+
+
+ENTRY_EXAMPLE: Final[dict[str, Any]] = {
+    "id": 4711,
+    "at": "2025-01-31T12:00:00Z",
+    "actor": "ci",
+    "key_id": "5d41402abc4b2a76",
+    "action": "indexRepository",
+    "target": "acme-api",
+    "status": 202,
+    "address": "192.0.2.7",
+    "request_id": "0b6f7a52d1e24c0f",
+}
+
+
+class AuditEntryShape(Shape):
+    """One call that changed, or would have changed, what is indexed or who may call."""
+
+    id: int
+    at: datetime
+    actor: str
+    """The key's name; `anyone` where no key is asked for, `forge` for a signed delivery, `operator` for a command."""
+    key_id: str | None
+    action: str
+    """The operation id, or the command."""
+    target: str | None
+    status: int
+    """HTTP's status; that of the call that would do the same, for a command."""
+    address: str | None
+    request_id: str | None
+
+
+class AuditList(Shape):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"entries": [ENTRY_EXAMPLE], "next_before": None}]})
+
+    entries: list[AuditEntryShape]
+    """The newest first."""
+    next_before: int | None
