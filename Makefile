@@ -16,7 +16,7 @@ define install
 	     $(BIN)/python -m pip install --quiet --disable-pip-version-check $(1); }
 endef
 
-.PHONY: help env dev run test lint audit bench eval golden openapi lock clean
+.PHONY: help env dev run test lint audit bench eval golden openapi tenancy lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -72,6 +72,9 @@ golden: dev ## write the golden rankings of tests/relevance anew
 
 openapi: env ## write openapi/openapi.json from the code
 	@$(BIN)/fourfold openapi > openapi/openapi.json.new && mv openapi/openapi.json.new openapi/openapi.json
+
+tenancy: dev ## write docs/tenancy.md: who sees what, by asking a service with two tenants
+	@WRITE_TENANCY=1 $(BIN)/pytest -q tests/integration/test_tenancy.py -k "matrix and required"
 
 lock: $(VENV)/.tools ## resolve the dependencies anew and write requirements/*.txt
 	@for part in "requirements/tools.in -o requirements/tools.txt" \

@@ -6,7 +6,8 @@ import asyncio
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import asyncpg
@@ -57,6 +58,13 @@ def database_url(embedded_server: embedded.EmbeddedServer, template_database: st
 def module_database_url(embedded_server: embedded.EmbeddedServer, template_database: str) -> Iterator[str]:
     """A fresh database with the newest schema, for all tests of a module."""
     yield from _database(embedded_server.url, template_database)
+
+
+@pytest.fixture(scope="module")
+def make_database(embedded_server: embedded.EmbeddedServer, template_database: str) -> Iterator[Callable[[], str]]:
+    """Makes fresh databases with the newest schema, for a module that needs several."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(contextmanager(_database)(embedded_server.url, template_database))
 
 
 @pytest.fixture
