@@ -79,6 +79,7 @@ class RetentionSettings(BaseModel):
     blob_days: int = Field(
         default=90, ge=0, description="days after which a git blob that no index shows and no run asked for is forgotten"
     )
+    audit_days: int = Field(default=365, ge=1, description="days after which an entry of the audit log is forgotten")
 
 
 class GitSettings(BaseModel):
@@ -118,14 +119,13 @@ class WebhookSettings(BaseModel):
 
 
 class AccessSettings(BaseModel):
-    """Who may call, how much, and what is remembered of it."""
+    """Who may call, and how much."""
 
     open: bool = Field(
         default=False, description="answer without keys beyond loopback too, until the first key is made; otherwise the start needs a key"
     )
     requests_per_minute: int = Field(default=600, ge=0, description="requests per minute of a key; 0: any number")
     concurrency: int = Field(default=16, ge=0, description="requests of a key that are answered at the same time; 0: any number")
-    audit_days: int = Field(default=365, ge=1, description="days after which an entry of the audit log is deleted")
     row_security: Literal["auto", "required", "off"] = Field(
         default="auto",
         description="PostgreSQL keeps limited keys to their repositories too: auto (where it can be set up), required (or no start) or off",
@@ -224,7 +224,7 @@ class Settings(BaseSettings):
         "__USERNAME, __SSH_KEY_FILE, __KNOWN_HOSTS_FILE",
     )
     archive: ArchiveSettings = Field(default_factory=ArchiveSettings, description="uploaded archives")
-    access: AccessSettings = Field(default_factory=AccessSettings, description="keys, limits and the audit log")
+    access: AccessSettings = Field(default_factory=AccessSettings, description="keys and their limits")
     webhook: WebhookSettings = Field(default_factory=WebhookSettings, description="deliveries of forges")
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="embedders and vectors")
 

@@ -36,7 +36,6 @@ from app.observability import metrics
 from app.ports import EmbeddingFailed
 from app.sources import git
 from app.sources.git import GitError
-from app.storage.audit import forget
 from app.storage.engine import CONNECTION_ERRORS, Connection, connection
 from app.storage.jobs import Claims, ProgressStore
 from app.storage.retention import forget
@@ -208,11 +207,10 @@ class Worker:
             await _sleep(stop, 0.0 if done else IDLE_SECONDS)
 
     async def _sweep(self, own: Connection) -> None:
-        """Remove replaced content, one repository at a time, and what is too old of the audit log."""
+        """Remove replaced content, one repository at a time."""
         if monotonic() - self._swept_at < SWEEP_SECONDS:
             return
         self._swept_at = monotonic()
-        await forget(own, self._settings.access.audit_days)
         for repository_id in await due(own, self._settings.index.grace_seconds):
             swept = await sweep(own, repository_id, self._settings.index.grace_seconds)
             if swept is not None:
@@ -226,7 +224,8 @@ class Worker:
         if monotonic() - self._forgot_at < FORGET_SECONDS:
             return
         self._forgot_at = monotonic()
-        forgotten = await forget(own, self._settings.retention.job_days, self._settings.retention.blob_days)
+        kept = self._settings.retention
+        forgotten = await forget(own, kept.job_days, kept.blob_days, kept.audit_days)
         for kind, removed in forgotten.items():
             metrics.count_removed(kind, removed)
         if any(forgotten.values()):

@@ -8,7 +8,6 @@ from typing import Final
 import asyncpg
 
 from app.domain.access import AuditEntry
-from app.storage.engine import Connection
 from app.storage.pool import Pool
 
 INSERT: Final = """
@@ -39,11 +38,6 @@ class Audit:
         """See ports.AuditStore."""
         async with self._pool.owner() as connection:
             return [_entry(row) for row in await connection.fetch(LIST, before, key_id, action, limit)]
-
-
-async def forget(connection: Connection, days: int) -> None:
-    """Delete what is older than so many days."""
-    await connection.execute("DELETE FROM audit WHERE at < now() - make_interval(days => $1)", days)
 
 
 def _entry(row: asyncpg.Record) -> AuditEntry:

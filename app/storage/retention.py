@@ -1,4 +1,5 @@
-"""Forgets what is kept for its own sake once its time is over: finished jobs, and what was learned of blobs that no run asks for.
+"""Forgets what is kept for its own sake once its time is over: finished jobs, what was learned of blobs that no run asks for,
+and old entries of the audit log.
 
 What an index stands on goes by ``sweep.py``, as soon as no generation shows it; vectors go by ``vector_sets.py``.
 """
@@ -34,9 +35,12 @@ _BLOBS: Final = """
 """
 
 
-async def forget(connection: Connection, job_days: int, blob_days: int) -> Mapping[str, int]:
+_AUDIT: Final = "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < now() - make_interval(days => $1) LIMIT $2)"
+
+
+async def forget(connection: Connection, job_days: int, blob_days: int, audit_days: int) -> Mapping[str, int]:
     """Remove all of it, batch by batch, each in a transaction of its own; how many of each kind."""
-    kinds = {"job": (_JOBS, job_days), "blob": (_BLOBS, blob_days)}
+    kinds = {"job": (_JOBS, job_days), "blob": (_BLOBS, blob_days), "audit": (_AUDIT, audit_days)}
     return {kind: await _forget(connection, statement, days) for kind, (statement, days) in kinds.items()}
 
 

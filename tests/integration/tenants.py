@@ -216,7 +216,7 @@ async def world(
         app = create_app(lambda: nullcontext(service), settings)
         await stack.enter_async_context(app.router.lifespan_context(app))
         transport = httpx2.ASGITransport(app)
-        client = await stack.enter_async_context(httpx2.AsyncClient(transport=transport, base_url="http://test", timeout=30))
+        client = await stack.enter_async_context(httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=30))
         made = World(service, client)
         await _make_keys(made)
         for name in names:

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app import bootstrap
 from app.config import Settings
+from app.domain.access import AuditEntry
 from app.domain.index import JobState, RepositorySource, SourceKind
 from app.indexing.parse import ParsePool
 from app.observability import metrics
@@ -54,9 +55,9 @@ async def test_old_jobs_go_but_for_those_that_wait_run_or_are_the_newest(bench: 
     other = await bench.index(write_tree(tmp_path / "other", SHOP), "other")
     waiting, _ = await bench.service.jobs.enqueue("shop")
     async with connection(bench.backend.dsn) as own:
-        assert await forget(own, 30, 30) == {"job": 0, "blob": 0}, "nothing is old"
+        assert await forget(own, 30, 30, 30) == {"job": 0, "blob": 0, "audit": 0}, "nothing is old"
         await own.execute(f"UPDATE job SET created_at = created_at - interval '100 days', finished_at = {LONG_AGO}")
-        assert await forget(own, 30, 30) == {"job": 2, "blob": 0}
+        assert await forget(own, 30, 30, 30) == {"job": 2, "blob": 0, "audit": 0}
         left = {row["id"] for row in await own.fetch("SELECT id::text FROM job")}
     assert left == {waiting.id, other.id}
     assert not left & {first.id, second.id}
@@ -74,10 +75,10 @@ async def test_a_blob_goes_when_no_index_shows_it_and_no_run_asks_for_it(clones:
         everything = await blobs(own)
         assert {old_id, binary} < everything
         await own.execute(f"UPDATE blob SET used_on = {LONG_AGO}")
-        assert await forget(own, 30, 90) == {"job": 0, "blob": 1}
+        assert await forget(own, 30, 90, 30) == {"job": 0, "blob": 1, "audit": 0}
         assert await blobs(own) == everything - {binary}, "the replaced content is still readable"
         await sweep(own, await own.fetchval("SELECT id FROM repository"), 0)
-        assert await forget(own, 30, 90) == {"job": 0, "blob": 1}
+        assert await forget(own, 30, 90, 30) == {"job": 0, "blob": 1, "audit": 0}
         assert await blobs(own) == everything - {binary, old_id}
 
         remote.commit({"extra.py": "EXTRA = 1\n"})
@@ -134,3 +135,12 @@ async def test_a_worker_sweeps_and_counts(database_url: str, parse_pool: ParsePo
             await bench.worker._sweep(own)
         assert {kind: removed(kind) - before[kind] for kind in kinds} == dict.fromkeys(kinds, 1)
         assert (await bench.search("def add_levy")).results
+
+
+async def test_an_old_entry_of_the_audit_log_is_forgotten(bench: Bench) -> None:
+    for action in ("old", "new"):
+        await bench.service.audit.record(AuditEntry("someone", action, None, 200))
+    async with bench.backend.connect() as own:
+        await own.execute("UPDATE audit SET at = now() - interval '366 days' WHERE action = 'old'")
+        assert (await forget(own, 30, 90, 365))["audit"] == 1
+    assert [entry.action for entry in await bench.service.audit.list(None, None, None, 10)] == ["new"]
