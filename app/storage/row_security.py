@@ -91,7 +91,7 @@ async def establish(connection: Connection) -> str | None:
             await connection.execute("SELECT pg_advisory_xact_lock(hashtext($1))", ROLE)
             await _establish(connection)
     except asyncpg.InsufficientPrivilegeError as error:
-        return f"the database's user may not do what it takes: {error}"
+        return f"the database's user may not do what it takes: {str(error).splitlines()[0]}"
     return None
 
 
