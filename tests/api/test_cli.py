@@ -288,3 +288,40 @@ def test_one_line() -> None:
 
 def test_safe() -> None:
     assert safe("a\x1b[31m\u202eb\x9b\x07\r\n\t\ud800é日") == "a\\x1b[31m\\u202eb\\x9b\\x07\\r\n\t\\ud800é日"
+
+
+def test_keys_and_the_log_of_them(run: Run, project: Path) -> None:
+    assert run("keys", "list").stdout.startswith("No keys")
+    made = run("keys", "create", "ci", "--scope", "index", "--repo", "weather*", "--days", "30")
+    assert re.fullmatch(r"ff_[0-9a-f]{16}_[0-9a-f]{64}\n", made.stdout)
+    assert "shown once" in made.stderr
+    (listed,) = json.loads(run("keys", "list", "--json").stdout)["keys"]
+    assert (listed["name"], listed["scope"], listed["repositories"], listed["state"]) == ("ci", "index", ["weather*"], "valid")
+    assert re.search(rf"{listed['id']} +ci +index +valid +weather\* ", run("keys", "list").stdout)
+    assert run("keys", "revoke", listed["id"]).stdout == f"key {listed['id']} is revoked\n"
+    assert json.loads(run("keys", "list", "--json").stdout)["keys"][0]["state"] == "revoked"
+    run("index", str(project), "--no-wait")
+    shown = run("audit").stdout
+    assert [line.split("–")[1].split()[:2] for line in shown.splitlines()[1:]] == [
+        ["index", "weather"],
+        ["keys", "revoke"],
+        ["keys", "create"],
+    ]
+    entries = json.loads(run("audit", "--json").stdout)["entries"]
+    assert {entry["actor"].split()[0] for entry in entries} == {"operator"}
+    assert made.stdout.strip().split("_")[2] not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("keys", "create", "a/b"), "name: "),
+        (("keys", "create", "a", "--repo", "(x)"), "repositories.0: "),
+        (("keys", "create", "a", "--scope", "admin", "--repo", "x"), "a key of the scope admin reaches every repository"),
+        (("keys", "revoke", "0" * 16), "there is no key '0000000000000000'"),
+    ],
+)
+def test_a_key_that_cannot_be(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    refused = run(*arguments)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert message in refused.stderr
