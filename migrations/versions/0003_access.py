@@ -13,7 +13,7 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
-VISIBLE = "ANY ((SELECT NULLIF(current_setting('fourfold.repositories', true), '')::int[])::int[])"
+VISIBLE = "({} = ANY ((SELECT NULLIF(current_setting('fourfold.repositories', true), '')::int[])::int[])) IS TRUE"
 
 TABLES = (
     "binding",
@@ -40,9 +40,9 @@ TABLES = (
 )
 
 POLICIES = {
-    "repository": f"id = {VISIBLE}",
+    "repository": VISIBLE.format("id"),
     "saved_scope": "repositories <@ ARRAY(SELECT name FROM repository)",
-    **dict.fromkeys(TABLES, f"repository_id = {VISIBLE}"),
+    **dict.fromkeys(TABLES, VISIBLE.format("repository_id")),
 }
 
 STATEMENTS = (

@@ -126,7 +126,7 @@ async def test_what_the_start_makes_good_is_there(bench: Bench) -> None:
     assert bench.backend.no_row_security is None
     async with bench.backend.connect() as own:
         for function in LEAKPROOF:
-            assert await own.fetchval("SELECT proleakproof FROM pg_proc WHERE oid = to_regprocedure($1)", f"pg_catalog.{function}")
+            assert await own.fetchval("SELECT proleakproof FROM pg_proc WHERE oid = to_regprocedure($1)", function)
         await own.execute("ALTER FUNCTION pg_catalog.textlike(text, text) NOT LEAKPROOF")
         await own.execute(f"REVOKE SELECT ON chunk FROM {ROLE}")
         assert await establish(own) is None
@@ -134,20 +134,43 @@ async def test_what_the_start_makes_good_is_there(bench: Bench) -> None:
         assert await own.fetchval("SELECT has_table_privilege($1, 'chunk', 'SELECT')", ROLE)
 
 
+MANY_ROWS = """
+    INSERT INTO chunk (repository_id, chunk_id, file_id, start_line, end_line, text)
+    SELECT 1, n, n, 1, 1, md5(n::text) || repeat(' x', 100) FROM generate_series(1, 5000) AS n;
+    INSERT INTO symbol
+    SELECT 1, n, 0, n, n, md5(n::text), md5(n::text), 'q', 'function', NULL, 1, 1, 1, '', '', true, ARRAY[md5(n::text)]
+    FROM generate_series(1, 5000) AS n;
+    INSERT INTO file_version
+    SELECT 1, n, n::text, '', '', 1, NULL, 'source', 'indexed', NULL, NULL, 1, 1, n, 1, ARRAY[md5(n::text)]
+    FROM generate_series(1, 5000) AS n;
+    ANALYZE chunk, symbol, file_version
+"""
+
+OTHER_CONDITIONS = (
+    ("SELECT 1 FROM chunk WHERE repository_id = 1 AND text ILIKE '%needle%'", "chunk_text_trigrams"),
+    ("SELECT 1 FROM chunk WHERE repository_id = 1 AND text ~ 'need+le'", "chunk_text_trigrams"),
+    ("SELECT 1 FROM symbol WHERE repository_id = 1 AND name % 'needle'", "symbol_name_trigrams"),
+    ("SELECT 1 FROM symbol WHERE repository_id = 1 AND words && '{needle}'", "symbol_words"),
+    ("SELECT 1 FROM file_version WHERE repository_id = 1 AND name_words && '{needle}'", "file_version_name_words"),
+)
+"""Every kind of condition that a retriever's statement asks an index by, with that index."""
+
+
 async def test_a_pattern_asks_its_index_behind_the_wall(bench: Bench) -> None:
     """Without the mark of its operator the plan has the pattern as a filter over all chunks."""
     explain = "EXPLAIN SELECT chunk_id FROM chunk WHERE repository_id = 1 AND text LIKE '%needle%'"
     async with bench.backend.connect() as own, own.transaction():
-        await own.execute(
-            "INSERT INTO chunk (repository_id, chunk_id, file_id, start_line, end_line, text) "
-            "SELECT 1, n, n, 1, 1, md5(n::text) || repeat(' x', 100) FROM generate_series(1, 5000) AS n; ANALYZE chunk"
-        )
-        await own.fetchval("SELECT gin_clean_pending_list('chunk_text_trigrams')")
+        await own.execute(MANY_ROWS)
+        for index in ("chunk_text_trigrams", "symbol_name_trigrams", "symbol_words", "file_version_name_words"):
+            await own.fetchval("SELECT gin_clean_pending_list($1::regclass)", index)
         await own.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off")
         await own.execute(f"SET LOCAL ROLE {ROLE}")
         plan = "\n".join(row[0] for row in await own.fetch(explain))
         assert "chunk_text_trigrams" in plan
         assert "~~ '%needle%'" in plan.partition("Index Cond:")[2]
+        assert "ANY" not in plan.partition("Index Cond:")[2].partition("\n")[0], "the index would be searched for every id"
+        for statement, index in OTHER_CONDITIONS:
+            assert index in "\n".join(row[0] for row in await own.fetch(f"EXPLAIN {statement}")), statement
         await own.execute("RESET ROLE")
         await own.execute("ALTER FUNCTION pg_catalog.textlike(text, text) NOT LEAKPROOF")
         await own.execute(f"SET LOCAL ROLE {ROLE}")
