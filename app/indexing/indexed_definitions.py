@@ -10,7 +10,7 @@ from app.domain.facts import FileFacts
 from app.indexing.resolve import DefinitionIndex
 
 MOST_FACTS: Final = 500_000
-"""Symbols and references of just extracted files that are kept in memory: about 150 MB."""
+"""Symbols and references of just extracted files that are kept in memory: about 200 MB. A run that finds more keeps none of them."""
 
 MOST_COMPLETE: Final = 1_000_000
 """Symbols of a repository whose definitions are all looked at when names are resolved; of a larger one fields, values and macros are
@@ -21,7 +21,7 @@ MOST_SYMBOLS: Final = 200_000
 
 
 class FreshFacts:
-    """Facts by file id of what this run extracted, as far as it takes little memory; the rest is read back from the store."""
+    """Facts by file id of what this run extracted, if they take little memory; else they are read back from the store."""
 
     def __init__(self) -> None:
         self._files: Final[dict[int, FileFacts]] = {}
@@ -32,6 +32,9 @@ class FreshFacts:
             return
         found = analysis.extraction
         self._kept += len(found.references) + len(found.symbols)
+        if self._kept > MOST_FACTS:
+            self._files.clear()
+            return
         self._files[file_id] = FileFacts(
             file_id, analysis.path, analysis.language, found.symbols, analysis.symbol_ids, found.references, found.imports, found.bindings
         )

@@ -34,8 +34,8 @@ SEGMENT_ENTRIES: Final = 4_000_000
 COPY_FILES: Final = 128
 """Files per COPY: large enough to be fast, small enough to overlap with parsing."""
 
-COPY_ROWS: Final = 50_000
-"""Rows per COPY: some 50 MB. A header of register names has tens of thousands of symbols, a Python file of Django's 120 rows."""
+COPY_ROWS: Final = 20_000
+"""Rows per COPY: some 20 MB. A header of register names has tens of thousands of symbols, a Python file of Django's 120 rows."""
 
 PARSE_FAILURES: Final = frozenset({SkipReason.PARSE_TIMEOUT, SkipReason.PARSE_CRASH, SkipReason.PARSE_ERROR})
 
