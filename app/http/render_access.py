@@ -22,7 +22,7 @@ def audit(entries: Sequence[AuditEntry], limit: int) -> AuditList:
     shown = [
         AuditEntryShape(
             id=entry.id,
-            at=entry.at or datetime.now(UTC),
+            created_at=entry.at or datetime.now(UTC),
             actor=entry.actor,
             key_id=entry.key_id,
             action=entry.action,
@@ -33,7 +33,7 @@ def audit(entries: Sequence[AuditEntry], limit: int) -> AuditList:
         )
         for entry in entries
     ]
-    return AuditList(entries=shown, next_before=shown[-1].id if len(shown) == limit else None)
+    return AuditList(entries=shown, next_cursor=str(shown[-1].id) if len(shown) == limit else None)
 
 
 def state(stored: ApiKey) -> str:

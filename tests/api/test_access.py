@@ -223,8 +223,8 @@ def test_the_log_is_read_in_pages(recorded: tuple[TestClient, MemoryService]) ->
         client.post(f"/v1/repositories/{name}/index")
     page = client.get("/v1/audit?limit=2&action=indexRepository").json()
     assert [entry["target"] for entry in page["entries"]] == ["api", "fresh"]
-    rest = client.get(f"/v1/audit?limit=2&action=indexRepository&before={page['next_before']}").json()
-    assert ([entry["target"] for entry in rest["entries"]], rest["next_before"]) == (["api"], None)
+    rest = client.get(f"/v1/audit?limit=2&action=indexRepository&cursor={page['next_cursor']}").json()
+    assert ([entry["target"] for entry in rest["entries"]], rest["next_cursor"]) == (["api"], None)
     assert client.get("/v1/audit?key_id=" + "0" * 16).json()["entries"] == []
 
 

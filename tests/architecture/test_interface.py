@@ -13,6 +13,7 @@ from app.http.app import openapi_document
 PAGES_OF_OTHERS: Final = {"offset", "page", "page_size", "per_page", "size", "count", "skip", "after", "before", "next", "next_page_token"}
 
 UNPAGED: Final = {
+    "listAudit": "its pages are of no generation: entries are only added",
     "listJobs": "the newest come first, and nobody reads on",
     "getImpact": "each list is cut, and `complete` says so",
     "analyzeImpact": "as getImpact",
@@ -128,12 +129,16 @@ def test_times_and_durations_look_alike() -> None:
 
 
 def test_every_error_is_the_same_problem() -> None:
-    seen: dict[str, set[str]] = {}
+    seen: dict[tuple[str, str], set[str]] = {}
+    kinds: dict[str, set[str]] = {}
     for name, operation in operations():
         for status, response in operation["responses"].items():
             if status >= "400":
                 assert list(response["content"]) == ["application/problem+json"], (name, status)
                 content = response["content"]["application/problem+json"]
                 assert content["schema"] == {"$ref": "#/components/schemas/Problem"}, (name, status)
-                seen.setdefault(status, set()).add(json.dumps(content["example"], sort_keys=True))
-    assert {status: len(examples) for status, examples in seen.items() if len(examples) > 1} == {}
+                example = content["example"]
+                seen.setdefault((status, example["type"]), set()).add(json.dumps(example, sort_keys=True))
+                kinds.setdefault(status, set()).add(example["type"].rpartition(":")[2])
+    assert {key: len(examples) for key, examples in seen.items() if len(examples) > 1} == {}
+    assert {status: of for status, of in kinds.items() if len(of) > 1} == {"401": {"not_authenticated", "not_signed"}}

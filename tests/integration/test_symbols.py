@@ -88,7 +88,8 @@ async def test_filters_that_leave_no_file_are_told(bank: Bench) -> None:
         assert page.symbols == ()
         return [notice.code for notice in page.warnings]
 
-    assert await told(languages=("klingon",)) == await told(paths=("src/**",)) == ["no_file_matches"]
+    assert await told(languages=("klingon",)) == ["unknown_language", "no_file_matches"]
+    assert await told(paths=("src/**",)) == ["no_file_matches"]
     assert await told(name="nobody", languages=("python",)) == await told(name="nobody") == []
 
 

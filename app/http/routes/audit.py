@@ -17,5 +17,6 @@ router = APIRouter(tags=["access"], dependencies=[A_LOOKUP])
 @router.get("/v1/audit", operation_id="listAudit", summary="Read the audit log", responses=problems(422, 503))
 async def list_audit(parameters: Annotated[AuditParameters, Query()], service: CurrentService) -> AuditList:
     """Who called what, when, and how it ended: index and admin calls, the newest first. Reading it is such a call too."""
-    entries = await service.audit.list(parameters.before, parameters.key_id, parameters.action, parameters.limit)
+    before = int(parameters.cursor) if parameters.cursor else None
+    entries = await service.audit.list(before, parameters.key_id, parameters.action, parameters.limit)
     return render_access.audit(entries, parameters.limit)

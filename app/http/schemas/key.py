@@ -116,15 +116,15 @@ class AuditParameters(StrictModel):
     """Entries of this key only."""
     action: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z ]{0,49}$", examples=["indexRepository"])] | None = None
     """Entries of this action only: an operation id, or a command."""
-    before: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
-    """Entries with a lower id than this one: `next_before` of the page before."""
+    cursor: Annotated[str, Field(pattern=r"^[1-9][0-9]{0,17}$", examples=["4711"])] | None = None
+    """The `next_cursor` of the page before: entries older than its last."""
     limit: Annotated[int, Field(ge=1, le=500)] = 100
     """Entries at most."""
 
 
 ENTRY_EXAMPLE: Final[dict[str, Any]] = {
     "id": 4711,
-    "at": "2025-01-31T12:00:00Z",
+    "created_at": "2025-01-31T12:00:00Z",
     "actor": "ci",
     "key_id": "5d41402abc4b2a76",
     "action": "indexRepository",
@@ -139,7 +139,7 @@ class AuditEntryShape(Shape):
     """One call that changed, or would have changed, what is indexed or who may call."""
 
     id: int
-    at: datetime
+    created_at: datetime
     actor: str
     """The key's name; `anyone` where no key is asked for, `forge` for a signed delivery, `operator` for a command."""
     key_id: str | None
@@ -153,8 +153,8 @@ class AuditEntryShape(Shape):
 
 
 class AuditList(Shape):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"entries": [ENTRY_EXAMPLE], "next_before": None}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"entries": [ENTRY_EXAMPLE], "next_cursor": None}]})
 
     entries: list[AuditEntryShape]
     """The newest first."""
-    next_before: int | None
+    next_cursor: str | None
