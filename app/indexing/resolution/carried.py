@@ -43,14 +43,13 @@ def words_of(bindings: Sequence[Binding]) -> frozenset[str]:
 
 def changed_bindings(was: FileFacts | None, now: FileFacts | None) -> set[str]:
     """The names whose values may be others than before; lines play no part, the order within a scope does."""
-    if was is not None and now is not None and _ordered(was) == _ordered(now):
+    if was is None or now is None:
+        return {name for name, _ in _all_carried(was) | _all_carried(now)}
+    before, after = _ordered(was), _ordered(now)
+    moved = {scope for scope in before.keys() | after.keys() if before.get(scope) != after.get(scope)}
+    if not moved:
         return set()
-    former, present = _all_carried(was), _all_carried(now)
-    if was is not None and now is not None:
-        scopes = _ordered(was).keys() | _ordered(now).keys()
-        moved = {scope for scope in scopes if _ordered(was).get(scope) != _ordered(now).get(scope)}
-        return {name for name, _ in former ^ present} | {name for name, scope in (*_named(was), *_named(now)) if scope in moved}
-    return {name for name, _ in former | present}
+    return {name for name, _ in _all_carried(was) ^ _all_carried(now)} | {name for name, scope in (*_named(was), *_named(now)) if scope in moved}
 
 
 def _all_carried(file: FileFacts | None) -> set[Carried]:
