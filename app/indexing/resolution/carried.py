@@ -49,7 +49,8 @@ def changed_bindings(was: FileFacts | None, now: FileFacts | None) -> set[str]:
     moved = {scope for scope in before.keys() | after.keys() if before.get(scope) != after.get(scope)}
     if not moved:
         return set()
-    return {name for name, _ in _all_carried(was) ^ _all_carried(now)} | {name for name, scope in (*_named(was), *_named(now)) if scope in moved}
+    carried = {name for name, _ in _all_carried(was) ^ _all_carried(now)}
+    return carried | {name for name, scope in (*_named(was), *_named(now)) if scope in moved}
 
 
 def _all_carried(file: FileFacts | None) -> set[Carried]:
