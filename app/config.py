@@ -33,6 +33,10 @@ class SearchSettings(BaseModel):
         50_000, ge=0, description="the largest scope, in chunks, in which a pattern without any trigram is looked for"
     )
 
+    def deadline_of(self, timeout_ms: int | None) -> int:
+        """The deadline of a search, in milliseconds, given the one that its request names."""
+        return min(timeout_ms or self.deadline_ms, self.max_deadline_ms)
+
 
 class HttpSettings(BaseModel):
     """What a client may cost while it only connects, sends, waits or listens."""

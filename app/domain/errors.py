@@ -22,7 +22,7 @@
     ├── Overloaded                503  overloaded               with Retry-After
     ├── StoreUnavailable          503  store_unavailable        with Retry-After
     ├── SourceUnavailable         503  source_unavailable       a remote does not answer or refuses; the index stays, the run is tried again
-    ├── SourceRefused         502  source_refused           a remote refuses the credential, or wants one; the index stays, the run failed
+    ├── SourceRefused             502  source_refused           a remote refuses the credential or wants one; the index stays, the run fails
     ├── EmbedderUnavailable       503  embedder_unavailable     the provider of embeddings does not answer; search degrades, chunks wait
     ├── TextWithheld              422  text_withheld            the text holds a secret, which is not sent to a provider
     └── ConfigurationError        500  configuration            the service cannot start like this; the message says what to do

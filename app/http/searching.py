@@ -42,7 +42,7 @@ def checked(asked: SearchRequest, call: Call) -> SearchRequest:
 async def searched(asked: SearchRequest, call: Call, progress: Progress = SILENT) -> SearchAnswer:
     """The answer, counted in the metrics; whoever calls holds a place. Raises what a search raises, with the field to blame."""
     try:
-        async with asyncio.timeout(_most_ms(asked, call) / 1_000 + READING_SECONDS):
+        async with asyncio.timeout(call.settings.search.deadline_of(asked.timeout_ms) / 1_000 + READING_SECONDS):
             found = await call.service.search.search(asked, progress)
     except TimeoutError:
         raise Overloaded("the store is too slow at the moment to read the results", retry_after=1) from None
@@ -54,10 +54,6 @@ async def searched(asked: SearchRequest, call: Call, progress: Progress = SILENT
         raise
     metrics.observe_search(found)
     return found
-
-
-def _most_ms(asked: SearchRequest, call: Call) -> int:
-    return min(asked.timeout_ms or call.settings.search.deadline_ms, call.settings.search.max_deadline_ms)
 
 
 def log_fields(asked: SearchRequest, found: SearchAnswer) -> dict[str, object]:

@@ -160,7 +160,7 @@ class SearchService:
             scope=scope,
             limit=min(at.depth, self._profiles.depth_factor * 100) if at else depth,
             literal=literal,
-            deadline_ms=self._deadline_ms(request),
+            deadline_ms=self._settings.deadline_of(request.timeout_ms),
             every_match=lists_sites and request.dedupe is Dedupe.NONE,
             after=at.after if at else None,
             results=request.limit + (at.offset if at else 0),
@@ -168,9 +168,6 @@ class SearchService:
             unlike=request.unlike,
             expression=parsed.expression,
         )
-
-    def _deadline_ms(self, request: SearchRequest) -> int:
-        return min(request.timeout_ms or self._settings.deadline_ms, self._settings.max_deadline_ms)
 
     async def _find(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, started: float, progress: Progress) -> Found:
         """Follow the plan; a direct route that finds nothing goes on to fusion, which asks the modalities not asked yet."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from fastapi import APIRouter, Depends, Request, Response
 
 from app.domain.errors import KeyNotFound
@@ -43,18 +46,22 @@ async def create_key(body: KeyBody, request: Request, response: Response, servic
 @router.get("/v1/keys/{id}", operation_id="getKey", summary="Read a key", responses=problems(404, 422, 503))
 async def get_key(id: KeyId, service: CurrentService) -> KeyShape:
     """One key without its secret."""
-    try:
+    with _by_id():
         return render_access.key(await service.keys.get(id))
-    except KeyNotFound as error:
-        error.field = "id"
-        raise
 
 
 @router.delete("/v1/keys/{id}", operation_id="revokeKey", summary="Revoke a key", responses=problems(404, 422, 503))
 async def revoke_key(id: KeyId, service: CurrentService) -> KeyShape:
     """From now on the key does not count. Requests that were let in before are answered."""
-    try:
+    with _by_id():
         return render_access.key(await service.keys.revoke(id))
+
+
+@contextmanager
+def _by_id() -> Iterator[None]:
+    """A key that is not there is told of the parameter that names it."""
+    try:
+        yield
     except KeyNotFound as error:
         error.field = "id"
         raise

@@ -22,7 +22,7 @@ from app.domain.code import Import, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
 from app.domain.manifests import is_manifest
 from app.indexing.resolution.carried import Carried, binding_words, carried_by, changed_bindings, signature_words, words_of
-from app.indexing.resolution.changes import Bound, Changes
+from app.indexing.resolution.changes import Changes, NameInFile
 from app.indexing.resolution.families import FAMILIES, GO, JAVA, JAVASCRIPT, PYTHON, Family, family_of
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.manifests import names_of
@@ -57,8 +57,8 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
     after = {file.path: file for file in new}
     names: set[str] = set()
     modules: set[str] = set()
-    values: set[Bound] = set()
-    others: set[Bound] = set()
+    values: set[NameInFile] = set()
+    others: set[NameInFile] = set()
     opened: list[Module] = []
     for path in before.keys() | after.keys():
         was, now = before.get(path), after.get(path)
@@ -266,15 +266,15 @@ def _top_names(opened: Sequence[Module], index: DefinitionIndex) -> set[str]:
 class _Spread:
     """Follows aliases, base lists, declared types and values until nothing is added: each passes a change on under another name."""
 
-    def __init__(self, names: set[str], modules: set[str], others: set[Bound], index: DefinitionIndex, changes: Changes) -> None:
+    def __init__(self, names: set[str], modules: set[str], others: set[NameInFile], index: DefinitionIndex, changes: Changes) -> None:
         """``others``: files with the names in them that are declared otherwise."""
         self._names, self._modules, self._others = names, modules, others
         self._index = index
         self._changes = changes
-        self._given: set[Bound] = set()
+        self._given: set[NameInFile] = set()
         """File, and ``f(`` for a function in it whose parameters may be given something else."""
 
-    def over(self, values: Iterable[Bound]) -> Affected:
+    def over(self, values: Iterable[NameInFile]) -> Affected:
         """``values``: files with names to which they bind something else than before, or ``f(`` for what they pass to ``f``."""
         everything = list(self._index.modules.values())
         bound = [(i, i.local) for module in everything for i in module.imports if i.local]

@@ -21,7 +21,7 @@ from app.indexing.resolution.names import Names
 DEEPEST: Final = 3
 """Collections in collections that are compared; beyond it they count as changed."""
 
-Bound = tuple[str, str]
+NameInFile = tuple[str, str]
 """A file, and a name that it defines or binds."""
 
 
@@ -29,7 +29,7 @@ class _Trace(NamedTuple):
     """What values come to, and the names through which they do."""
 
     identity: object
-    leads: frozenset[Bound]
+    leads: frozenset[NameInFile]
 
 
 class Changes:
@@ -37,13 +37,13 @@ class Changes:
 
     def __init__(self, before: DefinitionIndex, after: DefinitionIndex) -> None:
         self._before, self._after = before, after
-        self._leads: dict[Bound, frozenset[Bound] | None] = {}
+        self._leads: dict[NameInFile, frozenset[NameInFile] | None] = {}
 
-    def is_other(self, path: str, name: str, others: Set[Bound]) -> bool:
+    def is_other(self, path: str, name: str, others: Set[NameInFile]) -> bool:
         """Whether what the file binds to a name may be another value now. ``others`` are names of which that is known."""
         return self._differs((path, name), others, lambda: self._leads_of(path, name))
 
-    def given_otherwise(self, path: str, callee: str, others: Set[Bound]) -> Iterator[Definition]:
+    def given_otherwise(self, path: str, callee: str, others: Set[NameInFile]) -> Iterator[Definition]:
         """The functions whose parameters may be given other values by the file's calls of ``callee``."""
         before, after = self._before.modules.get(path), self._after.modules.get(path)
         functions = {function.id: function for function in self._reached(self._before, before, callee)}
@@ -53,20 +53,20 @@ class Changes:
             if self._differs(key, others, partial(self._leads_into, function)):
                 yield function
 
-    def _differs(self, key: Bound, others: Set[Bound], leads_of: Callable[[], frozenset[Bound] | None]) -> bool:
+    def _differs(self, key: NameInFile, others: Set[NameInFile], leads_of: Callable[[], frozenset[NameInFile] | None]) -> bool:
         if key not in self._leads:
             self._leads[key] = leads_of()
         leads = self._leads[key]
         return leads is None or not others.isdisjoint(leads)
 
-    def _leads_of(self, path: str, name: str) -> frozenset[Bound] | None:
+    def _leads_of(self, path: str, name: str) -> frozenset[NameInFile] | None:
         was, now = self._before.modules.get(path), self._after.modules.get(path)
         if was is None or now is None:
             return None
         before, after = self._before.derived(Names), self._after.derived(Names)
         return _compared(_traced(before, _values(before, was, name)), _traced(after, _values(after, now, name)))
 
-    def _leads_into(self, function: Definition) -> frozenset[Bound] | None:
+    def _leads_into(self, function: Definition) -> frozenset[NameInFile] | None:
         was, now = _same(self._before, function), _same(self._after, function)
         if was is None or now is None:
             return None
@@ -127,7 +127,7 @@ def _inside(names: Names, meaning: Meaning, container: Container) -> list[Meanin
     return found + [names.flow.value(place, parse(binding.value), 0) for _, binding, place in container.added]
 
 
-def _compared(before: _Trace | None, after: _Trace | None) -> frozenset[Bound] | None:
+def _compared(before: _Trace | None, after: _Trace | None) -> frozenset[NameInFile] | None:
     """The names that both lead through; None when they come to something else or are too deep to tell."""
     if before is None or after is None or before.identity != after.identity:
         return None
@@ -136,7 +136,7 @@ def _compared(before: _Trace | None, after: _Trace | None) -> frozenset[Bound] |
 
 def _traced(names: Names, meanings: Iterable[Meaning | None], depth: int = 0) -> _Trace | None:
     identities: list[object] = []
-    leads: set[Bound] = set()
+    leads: set[NameInFile] = set()
     for meaning in meanings:
         each: set[object] = set()
         for one in meaning.each if meaning is not None else ():
