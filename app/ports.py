@@ -14,6 +14,7 @@ from app.domain.access import ApiKey, AuditEntry, Caller, KeyScope
 from app.domain.code import EdgeClass
 from app.domain.files import FileEntry, SkippedFile
 from app.domain.index import FileCoverage, Job, JobState, Priority, Repository, RepositorySource
+from app.domain.left_out import LeftOut
 from app.domain.position import NameAt
 from app.domain.query import Filters, Modality, RetrievalQuery, Scope, Snapshot
 from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, RankedList, SymbolSummary
@@ -189,6 +190,10 @@ class CoverageStore(Protocol):
         limit: int = 100,
     ) -> Sequence[FileCoverage]:
         """By path, in the order of its code points, from behind ``after`` on."""
+        ...
+
+    async def left_out(self, snapshot: Snapshot) -> LeftOut:
+        """What no row tells of, since the run did not meet it."""
         ...
 
 

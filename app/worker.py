@@ -166,6 +166,8 @@ class Worker:
                     unchanged=run.unchanged,
                     seconds=run.seconds,
                 )
+                for notice in run.coverage.notices:
+                    log.warning("index_notice", ref=ref, notice=notice)
         finally:
             await claims.release(repository.id)
 
@@ -287,6 +289,8 @@ def _run_result(run: IndexRun) -> dict[str, object]:
         "analysed": run.analysed,
         "unchanged": run.unchanged,
         "seconds": run.seconds,
+        "left_out": asdict(run.coverage.left_out),
+        "notices": list(run.coverage.notices),
     }
 
 

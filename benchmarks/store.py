@@ -91,7 +91,7 @@ class Store:
             known = await self.backend.repositories.get(name)
         except RepositoryNotFound:
             return False
-        if known.source != source or known.generation == 0 or known.revision != revision(Path(source.path)):
+        if known.source != source or known.generation == 0 or known.revision != revision(source):
             return False
         async with self.backend.connect() as opened:
             extractors = {row["extractor"] for row in await opened.fetch(_EXTRACTORS, known.id)}

@@ -36,6 +36,7 @@ Question = Annotated[str, typer.Argument(help="The question: plain words, an ide
 Name = Annotated[str | None, typer.Option("--name", help="The repository's name; the directory's own when absent.")]
 Include = Annotated[list[str] | None, typer.Option("--include", metavar="GLOB", help="Index only these paths; may be repeated.")]
 Exclude = Annotated[list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Leave these paths out; may be repeated.")]
+NoIgnore = Annotated[bool, typer.Option("--no-ignore", help="Index what ignore files leave out of a directory too.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, in the shape of the HTTP interface.")]
 
 
@@ -63,6 +64,7 @@ def serve(
     name: Name = None,
     include: Include = None,
     exclude: Exclude = None,
+    no_ignore: NoIgnore = False,
 ) -> None:
     """Run the API and, beside it, a worker that indexes, until Ctrl-C."""
     from app.observability.multiprocess import shared_metrics
@@ -79,7 +81,7 @@ def serve(
         from app.cli.indexing import Wanted
         from app.http.serve import serve as serve_http
 
-        wanted = Wanted(str(index_path), include or (), exclude or ()) if index_path is not None else None
+        wanted = Wanted(str(index_path), include or (), exclude or (), no_ignore=no_ignore) if index_path is not None else None
 
         async def introduce(service: LocalService, url: str) -> None:
             if wanted is not None:
@@ -127,6 +129,7 @@ def index(
     name: Name = None,
     include: Include = None,
     exclude: Exclude = None,
+    no_ignore: NoIgnore = False,
     refs: Annotated[list[str] | None, typer.Option("--ref", metavar="GLOB", help="Branches and tags of a remote; may be repeated.")] = None,
     credential: Annotated[
         str | None, typer.Option("--credential", metavar="NAME", help="A secret among the settings, for a remote.")
@@ -141,7 +144,7 @@ def index(
     from app.cli.printing import print_index_report
     from app.cli.watching import follow
 
-    wanted = Wanted(place, include or (), exclude or (), refs or (), credential, submodules)
+    wanted = Wanted(place, include or (), exclude or (), refs or (), credential, submodules, no_ignore)
     wanted.source()
     chosen = wanted.name(name)
     if watch and wanted.is_remote:
@@ -155,7 +158,7 @@ def index(
         else:
             typer.echo(f"job {job.id} is {job.state}; a worker (fourfold serve, fourfold worker) runs it")
         if watch:
-            await follow(service, chosen, Path(wanted.source().path))
+            await follow(service, chosen, wanted.source())
 
     with_service(run)
 

@@ -40,6 +40,7 @@ class Wanted:
     refs: Sequence[str] = ()
     credential: str | None = None
     submodules: bool = False
+    no_ignore: bool = False
 
     @property
     def is_remote(self) -> bool:
@@ -52,7 +53,9 @@ class Wanted:
         if not self.is_remote:
             if self.refs or self.credential or self.submodules:
                 raise InvalidRequest("--ref, --credential and --submodules belong to a git remote", field="path")
-            return RepositorySource(_directory(self.place), include, exclude)
+            return RepositorySource(_directory(self.place), include, exclude, respect_ignore=not self.no_ignore)
+        if self.no_ignore:
+            raise InvalidRequest("--no-ignore belongs to a directory; what is committed is indexed anyway", field="path")
         url = remotes.check(self.place, self.credential).url if remotes else parse_address(self.place).url
         refs, kind = tuple(self.refs), SourceKind.GIT
         return RepositorySource("", include, exclude, url, refs, self.credential, self.submodules, kind=kind)

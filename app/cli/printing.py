@@ -16,6 +16,7 @@ from rich.text import Text
 
 from app.domain.access import ApiKey, AuditEntry
 from app.domain.index import Job, Repository
+from app.domain.left_out import LeftOut, counted, ignored_entries
 from app.domain.query import Modality
 from app.domain.ranking import Evidence, Routing, SearchAnswer, SearchResult
 
@@ -174,6 +175,12 @@ def print_repositories(repositories: Sequence[Repository]) -> None:
     _print_rows(rows)
 
 
+def _left_out(found: LeftOut) -> str:
+    entries = ignored_entries(found)
+    parts = [f"{entries} by ignore files" if entries else "", f"{counted(found.excluded, 'file')} by globs" if found.excluded else ""]
+    return ", ".join(part for part in parts if part)
+
+
 def print_keys(keys: Sequence[tuple[ApiKey, str]]) -> None:
     if not keys:
         out.print("No keys: a service on loopback answers everybody. Make one with: fourfold keys create NAME")
@@ -216,14 +223,19 @@ def print_index_report(repository: Repository, job: Job, console: Console = out)
     """What an index run left behind: counts, what was skipped and why, what is still to be embedded, the time."""
     coverage = repository.coverage
     seconds = (job.finished_at - job.started_at).total_seconds() if job.finished_at and job.started_at else 0.0
-    files = "1 file" if coverage.files == 1 else f"{coverage.files} files"
-    console.print(Text(f"{safe(repository.name)}: {files} indexed in {seconds:.1f} s, {coverage.skipped} skipped"))
+    console.print(
+        Text(f"{safe(repository.name)}: {counted(coverage.files, 'file')} indexed in {seconds:.1f} s, {coverage.skipped} skipped")
+    )
     if coverage.by_language:
         languages = sorted(coverage.by_language.items(), key=lambda pair: -pair[1])
         console.print(Text("  languages: " + ", ".join(f"{safe(name)} {count}" for name, count in languages[:8]), style="dim"))
     if coverage.by_reason:
         reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(coverage.by_reason.items()))
         console.print(Text(f"  not searchable in full: {reasons}", style="dim"))
+    if left_out := _left_out(coverage.left_out):
+        console.print(Text(f"  left out: {left_out}", style="dim"))
+    for notice in coverage.notices:
+        console.print(Text(f"! {one_line(notice)}", style="yellow"))
     if coverage.embeddings_pending:
         hint = "a running worker (fourfold serve) computes them, search works meanwhile"
         console.print(Text(f"  embeddings pending: {coverage.embeddings_pending}; {hint}", style="dim"))

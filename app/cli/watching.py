@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from watchfiles import DefaultFilter, awatch
@@ -12,7 +11,7 @@ from watchfiles import DefaultFilter, awatch
 from app.cli.indexing import finished
 from app.cli.printing import err, print_index_report
 from app.domain.errors import Conflict, FourfoldError
-from app.domain.index import Job
+from app.domain.index import Job, RepositorySource
 from app.worker_process import running_worker
 
 if TYPE_CHECKING:
@@ -25,17 +24,21 @@ GATHER_MS: Final = 2_000
 """But never longer than this."""
 
 
-async def follow(service: Service, name: str, root: Path) -> None:
-    """Index ``root`` after each burst of changes, until SIGINT or SIGTERM. A run that fails is shown and the next change tried.
+_METADATA_FOLDERS: Final = (".git", ".hg", ".svn", ".jj")
+_IGNORED_FOLDERS: Final = ("node_modules", "__pycache__")
+
+
+async def follow(service: Service, name: str, source: RepositorySource) -> None:
+    """Index a directory after each burst of changes, until SIGINT or SIGTERM. A run that fails is shown and the next change tried.
 
     The kernel tells of changes where it can; directories on network drives are polled.
     """
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    err.print(f"watching {root}; Ctrl-C ends it", markup=False)
+    err.print(f"watching {source.path}; Ctrl-C ends it", markup=False)
     async with running_worker():
-        async for _ in awatch(root, watch_filter=_Relevant(), step=QUIET_MS, debounce=GATHER_MS, stop_event=stop):
+        async for _ in awatch(source.path, watch_filter=_relevant(source), step=QUIET_MS, debounce=GATHER_MS, stop_event=stop):
             try:
                 job = await finished(service, await _enqueued(service, name), own_worker=False)
                 print_index_report(await service.repositories.get(name), job)
@@ -52,8 +55,8 @@ async def _enqueued(service: Service, name: str) -> Job:
             await asyncio.sleep(QUIET_MS / 1_000)
 
 
-class _Relevant(DefaultFilter):
-    """Everything but the folders of version control: what is ignored costs a look at the tree, not an index run of it."""
-
-    ignore_dirs = (".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__")
-    ignore_entity_patterns = ()
+def _relevant(source: RepositorySource) -> DefaultFilter:
+    """Everything but the folders of version control, and those that are nearly always ignored: what else is ignored costs a look at
+    the tree, not an index run of it."""
+    ignored = _IGNORED_FOLDERS if source.respect_ignore else ()
+    return DefaultFilter(ignore_dirs=(*_METADATA_FOLDERS, *ignored), ignore_entity_patterns=(), ignore_paths=())

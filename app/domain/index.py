@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Final
 
+from app.domain.left_out import LeftOut, notices
+
 if TYPE_CHECKING:
     from app.domain.query import Snapshot
 
@@ -76,6 +78,7 @@ class RepositorySource:
 
     ``path`` is set for a directory and ``url`` for a git remote, whose ``refs`` are globs over branches and tags (the remote's HEAD when
     empty); ``credential`` is the name of a secret, never the secret. ``poll_seconds`` None: the service's own interval.
+    ``respect_ignore`` False: a directory's files are indexed whatever its ignore files say.
     """
 
     path: str = ""
@@ -87,6 +90,7 @@ class RepositorySource:
     submodules: bool = False
     poll_seconds: float | None = None
     kind: SourceKind = SourceKind.DIRECTORY
+    respect_ignore: bool = True
 
     @property
     def location(self) -> str:
@@ -132,6 +136,12 @@ class Coverage:
     by_outcome: Mapping[str, int] = field(default_factory=dict)
     by_reason: Mapping[str, int] = field(default_factory=dict)
     by_language: Mapping[str, int] = field(default_factory=dict)
+    left_out: LeftOut = field(default_factory=LeftOut)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What whoever had it indexed should know."""
+        return notices(self.files, self.skipped, self.left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +175,7 @@ class CoveragePage:
     files: tuple[FileCoverage, ...]
     next_cursor: str | None
     snapshot: Snapshot
+    left_out: LeftOut = field(default_factory=LeftOut)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields
+from dataclasses import asdict, fields
 from enum import Enum
 from typing import Any, Literal
 
 from app.domain.chunk_id import format_chunk_id
 from app.domain.index import Job, Priority, Ref, Repository, RepositorySource
+from app.domain.left_out import LeftOut
 from app.domain.query import Filters, RetrievalQuery, Scope, Strategy
 from app.domain.ranking import Degradation, Evidence, ModalityRun, RankedList, Routing, SearchAnswer, SearchResult, SymbolSummary
 from app.http.schemas import repository as repositories
@@ -79,6 +80,7 @@ def repository(stored: Repository) -> repositories.RepositoryShape:
         source_error=stored.source_error,
         include=list(stored.source.include),
         exclude=list(stored.source.exclude),
+        respect_ignore=stored.source.respect_ignore,
         status=_status(stored),
         generation=stored.generation,
         revision=stored.revision,
@@ -95,7 +97,19 @@ def repository(stored: Repository) -> repositories.RepositoryShape:
             by_outcome=dict(coverage.by_outcome),
             by_reason=dict(coverage.by_reason),
             by_language=dict(coverage.by_language),
+            left_out=left_out(coverage.left_out),
+            notices=list(coverage.notices) if stored.generation else [],
         ),
+    )
+
+
+def left_out(found: LeftOut) -> repositories.LeftOutShape:
+    return repositories.LeftOutShape(
+        ignored_files=found.ignored_files,
+        ignored_folders=found.ignored_folders,
+        ignore_rules=[repositories.IgnoreRuleShape(**asdict(rule)) for rule in found.ignore_rules],
+        excluded=found.excluded,
+        unmatched_include=list(found.unmatched_include),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,8 +17,9 @@ from typing import Final
 from pathspec import GitIgnoreSpec
 
 from app.domain.analysis import SkippedFile, SourceFile
-from app.domain.index import SkipReason
-from app.indexing.folder_tree import walk
+from app.domain.index import RepositorySource, SkipReason
+from app.domain.left_out import LeftOut
+from app.indexing.folder_tree import Folder, walk
 from app.indexing.git_tree import GitFailed, GitTree
 
 LONGEST_PATH: Final = 2_000
@@ -27,7 +28,7 @@ LONGEST_PATH: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What a tree holds, ordered by path. ``excluded`` counts the files that the include and exclude globs left out.
+    """What a tree holds, ordered by path, and what ignore files and globs leave out of it.
 
     ``revision`` was taken before any file was read, so that a change in between makes the next look see a newer one.
     """
@@ -36,22 +37,23 @@ class Discovery:
     skipped: tuple[SkippedFile, ...]
     revision: str
     git: bool
-    excluded: int
+    left_out: LeftOut
 
 
-def discover(root: Path, include: Sequence[str], exclude: Sequence[str], max_file_bytes: int) -> Discovery:
-    """List the tree below ``root``. Globs are git's (``src/flask/**``); no ``include`` means everything.
+def discover(source: RepositorySource, max_file_bytes: int) -> Discovery:
+    """List a directory's tree. Globs are git's (``src/flask/**``); no ``include`` means everything.
 
     Blocking: runs git. Raises FileNotFoundError or NotADirectoryError when there is no such directory.
     """
-    root = _directory(root)
+    root = _directory(source)
     tree = _git_tree(root)
     if tree:
-        state, found = tree.revision(), _git_entries(tree)
+        state = tree.state(respect_ignore=source.respect_ignore)
+        now, found, ignored = state.revision, _git_entries(tree, source.respect_ignore), tree.ignored(state)
     else:
-        walked = sorted(walk(str(root)))
-        state, found = _folder_revision(root, walked), _folder_entries(walked)
-    chosen = PathGlobs(include, exclude)
+        folder = walk(str(root), respect_ignore=source.respect_ignore)
+        now, found, ignored = _folder_revision(root, folder), _folder_entries(folder), folder.ignored
+    chosen = PathGlobs(source.include, source.exclude)
     selected = {path: reason for path, reason in sorted(found.items()) if chosen.select(path)}
     attributes = tree.attributes(list(selected)) if tree else {}
 
@@ -69,32 +71,51 @@ def discover(root: Path, include: Sequence[str], exclude: Sequence[str], max_fil
             skipped.append(SkippedFile(name, verdict))
         else:
             files.append(SourceFile(name, root / os.fsdecode(path), attributes.get(path, {}), verdict.st_size))
-    return Discovery(tuple(files), tuple(skipped), state, tree is not None, len(found) - len(selected))
+    left_out = ignored.left_out(len(found) - len(selected), chosen.unmatched(found))
+    return Discovery(tuple(files), tuple(skipped), now, tree is not None, left_out)
 
 
-def revision(root: Path) -> str:
-    """What the tree below ``root`` is like now; equal texts mean that there is nothing new to index.
+def revision(source: RepositorySource) -> str:
+    """What a directory's tree is like now; equal texts mean that there is nothing new to index.
 
     The commit of a clean git work tree; the commit, ``+`` and a digest of what differs from it; ``tree-`` and a digest of paths,
     sizes and times without git. Blocking; raises FileNotFoundError or NotADirectoryError.
     """
-    root = _directory(root)
+    root = _directory(source)
     tree = _git_tree(root)
-    return tree.revision() if tree else _folder_revision(root, sorted(walk(str(root))))
+    if tree:
+        return tree.state(respect_ignore=source.respect_ignore).revision
+    return _folder_revision(root, walk(str(root), respect_ignore=source.respect_ignore))
 
 
 class PathGlobs:
     """What a repository's include and exclude globs select."""
 
     def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
+        self._globs = tuple(include)
         self._include = GitIgnoreSpec.from_lines(include) if include else None
         self._exclude = GitIgnoreSpec.from_lines(exclude) if exclude else None
 
     def select(self, path: bytes) -> bool:
         """Whether a path, relative to the root, is to be indexed."""
-        name = path.decode("utf-8", "backslashreplace")
+        name = _text(path)
         included = self._include is None or self._include.match_file(name)
         return included and not (self._exclude and self._exclude.match_file(name))
+
+    def unmatched(self, paths: Iterable[bytes]) -> Sequence[str]:
+        """The include globs that select none of these paths, whatever the others do."""
+        specs = {glob: GitIgnoreSpec.from_lines([glob]) for glob in self._globs}
+        waiting = {glob: spec for glob, spec in specs.items() if any(pattern.include for pattern in spec.patterns)}
+        for path in paths:
+            if not waiting:
+                break
+            name = _text(path)
+            waiting = {glob: spec for glob, spec in waiting.items() if not spec.match_file(name)}
+        return tuple(waiting)
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")
 
 
 class _Inspector:
@@ -140,8 +161,8 @@ class _Inspector:
         return os.lstat(self._root + b"/" + path)
 
 
-def _directory(root: Path) -> Path:
-    root = root.resolve(strict=True)
+def _directory(source: RepositorySource) -> Path:
+    root = Path(source.path).resolve(strict=True)
     if not root.is_dir():
         raise NotADirectoryError(f"not a directory: {root}")
     return root
@@ -155,15 +176,15 @@ def _git_tree(root: Path) -> GitTree | None:
         return None
 
 
-def _git_entries(tree: GitTree) -> dict[bytes, SkipReason | None]:
+def _git_entries(tree: GitTree, respect_ignore: bool) -> dict[bytes, SkipReason | None]:
     entries: dict[bytes, SkipReason | None] = {}
-    for path, is_repository in tree.files():
+    for path, is_repository in tree.files(respect_ignore=respect_ignore):
         entries[path] = SkipReason.SUBMODULE if is_repository else _unstorable(path)
     return entries
 
 
-def _folder_entries(walked: Sequence[tuple[str, bool]]) -> dict[bytes, SkipReason | None]:
-    encoded = ((os.fsencode(path), readable) for path, readable in walked)
+def _folder_entries(folder: Folder) -> dict[bytes, SkipReason | None]:
+    encoded = ((os.fsencode(path), readable) for path, readable in folder.entries)
     return {path: _unstorable(path) if readable else SkipReason.UNREADABLE for path, readable in encoded}
 
 
@@ -171,9 +192,9 @@ def _unstorable(path: bytes) -> SkipReason | None:
     return SkipReason.UNREADABLE if len(path) > LONGEST_PATH else None
 
 
-def _folder_revision(root: Path, walked: Sequence[tuple[str, bool]]) -> str:
+def _folder_revision(root: Path, folder: Folder) -> str:
     digest = hashlib.sha256()
-    for path, readable in walked:
+    for path, readable in folder.entries:
         digest.update(os.fsencode(path) + b"\0" + (_stamp(f"{root}/{path}") if readable else b"unreadable") + b"\0")
     return f"tree-{digest.hexdigest()[:16]}"
 
@@ -188,7 +209,7 @@ def _stamp(path: str) -> bytes:
 
 def shown_path(path: bytes, taken: Collection[str]) -> str:
     """The path as UTF-8 text, with ``\\xNN`` for other bytes; unlike any that is taken, and short enough to be stored."""
-    name = path.decode("utf-8", "backslashreplace")
+    name = _text(path)
     if len(path) > LONGEST_PATH:
         name = f"{name[: LONGEST_PATH // 8]}…{hashlib.sha256(path).hexdigest()[:16]}"
     while name in taken:

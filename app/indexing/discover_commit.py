@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.domain.analysis import SkippedFile, SourceFile
 from app.domain.index import SkipReason
+from app.domain.left_out import LeftOut
 from app.indexing.discover import LONGEST_PATH, Discovery, PathGlobs, shown_path
 from app.sources.commit_tree import COMMIT, LINK, Entry, attributes, entries
 from app.sources.git import Git
@@ -54,7 +55,8 @@ def discover_commit(source: CommitSource, max_file_bytes: int) -> tuple[Discover
         else:
             files.append(SourceFile(name, source.spool, marks.get(entry.path, {}), entry.size or 0))
             oids[name] = entry.oid
-    return Discovery(tuple(files), tuple(skipped), source.revision, True, len(found) - len(selected)), oids
+    left_out = LeftOut(excluded=len(found) - len(selected), unmatched_include=globs.unmatched(entry.path for entry in found))
+    return Discovery(tuple(files), tuple(skipped), source.revision, True, left_out), oids
 
 
 def _attributes(git: Git, commit: str, found: Sequence[Entry], prefix: bytes) -> Mapping[bytes, Mapping[str, bool]]:

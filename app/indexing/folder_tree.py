@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+from app.indexing.ignored import Ignored, Rule
 
 _METADATA: Final = frozenset({".git", ".hg", ".svn", ".jj", ".bzr"})
 _LARGEST_IGNORE_FILE: Final = 1 << 20
@@ -20,6 +21,7 @@ class _Rule:
     pattern: GitIgnoreSpecPattern
     folders_only: bool
     prefix: int
+    place: Rule
 
     def matches(self, path: str, is_folder: bool) -> bool:
         if self.folders_only and not is_folder:
@@ -28,12 +30,20 @@ class _Rule:
         return self.pattern.match_file(tail) is not None
 
 
-def walk(root: str) -> Iterator[tuple[str, bool]]:
-    """(path relative to ``root``, whether it could be read) of everything but folders; symlinks are listed, never followed.
+@dataclass(slots=True)
+class Folder:
+    """``entries``: (path relative to the root, whether it could be read). A folder that cannot be opened ends with ``/``."""
 
-    A folder that cannot be opened is listed with a trailing ``/``. Ignored folders are not entered, so that nothing in them can be
-    re-included: git's own rule.
+    entries: list[tuple[str, bool]] = field(default_factory=list)
+    ignored: Ignored = field(default_factory=Ignored)
+
+
+def walk(root: str, *, respect_ignore: bool = True) -> Folder:
+    """Everything below ``root`` but folders, in order; symlinks are listed, never followed.
+
+    Ignored folders are not entered, so that nothing in them can be re-included: git's own rule.
     """
+    found = Folder()
     pending: list[tuple[str, tuple[_Rule, ...]]] = [("", ())]
     while pending:
         folder, rules = pending.pop()
@@ -41,43 +51,49 @@ def walk(root: str) -> Iterator[tuple[str, bool]]:
             with os.scandir(f"{root}/{folder}") as entries:
                 children = sorted(((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries), reverse=True)
         except OSError:
-            yield folder, False
+            found.entries.append((folder, False))
             continue
-        if any(name == ".gitignore" for name, _ in children):
-            rules += _read_rules(f"{root}/{folder}.gitignore", len(folder))
+        if respect_ignore and any(name == ".gitignore" for name, _ in children):
+            rules += _read_rules(root, folder)
         for name, is_folder in children:
             path = folder + name
-            if name in _METADATA or _ignored(path, is_folder, rules):
+            if name in _METADATA:
                 continue
-            if is_folder:
+            if rule := _ignored_by(path, is_folder, rules):
+                found.ignored.add(is_folder, rule.place)
+            elif is_folder:
                 pending.append((path + "/", rules))
             else:
-                yield path, True
+                found.entries.append((path, True))
+    found.entries.sort()
+    return found
 
 
-def _ignored(path: str, is_folder: bool, rules: tuple[_Rule, ...]) -> bool:
+def _ignored_by(path: str, is_folder: bool, rules: tuple[_Rule, ...]) -> _Rule | None:
     """The last rule that matches decides; rules of deeper folders come later."""
     for rule in reversed(rules):
         if rule.matches(path, is_folder):
-            return bool(rule.pattern.include)
-    return False
+            return rule if rule.pattern.include else None
+    return None
 
 
-def _read_rules(path: str, prefix: int) -> tuple[_Rule, ...]:
+def _read_rules(root: str, folder: str) -> tuple[_Rule, ...]:
+    file = folder + ".gitignore"
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            text = file.read(_LARGEST_IGNORE_FILE).decode("utf-8-sig", "surrogateescape")
+        handle = os.open(f"{root}/{file}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as opened:
+            text = opened.read(_LARGEST_IGNORE_FILE).decode("utf-8-sig", "surrogateescape")
     except OSError:
         return ()
-    return tuple(rule for line in text.split("\n") if (rule := _rule(line.removesuffix("\r"), prefix)))
+    lines = enumerate(text.split("\n"), 1)
+    return tuple(rule for number, line in lines if (rule := _rule(line.removesuffix("\r"), len(folder), (file, number, line))))
 
 
-def _rule(line: str, prefix: int) -> _Rule | None:
+def _rule(line: str, prefix: int, place: Rule) -> _Rule | None:
     try:
         pattern = GitIgnoreSpecPattern(line)
     except ValueError:  # git passes over a line that makes no pattern
         return None
     if pattern.include is None:
         return None
-    return _Rule(pattern, line.rstrip(" ").endswith("/"), prefix)
+    return _Rule(pattern, line.rstrip(" ").endswith("/"), prefix, place)

@@ -10,15 +10,18 @@ import hashlib
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from app.indexing.ignored import Ignored
 from app.sources.git import GitError, bounded_output, without_secrets
 
 GIT_SECONDS: Final = 300.0
 UNBORN: Final = "0" * 40
 """The commit of a repository without commits, as git writes it."""
 
+_IGNORED: Final = b"!! "
 _GITLINK: Final = b"160000"
 _ATTRIBUTES: Final = ("linguist-generated", "linguist-vendored")
 _OPTIONS: Final = (
@@ -34,6 +37,14 @@ class GitFailed(Exception):
     """git is missing, took too long or refused."""
 
 
+@dataclass(frozen=True, slots=True)
+class TreeState:
+    """What a work tree is like. ``ignored``: paths from its top that rules leave out; a folder ends with ``/``."""
+
+    revision: str
+    ignored: Sequence[bytes]
+
+
 class GitTree:
     """The part of a git work tree below ``root``. Paths are bytes, relative to ``root``."""
 
@@ -45,12 +56,13 @@ class GitTree:
             raise GitFailed("not inside a work tree")
         self._filters = self._disabled_filters()
 
-    def files(self) -> Iterator[tuple[bytes, bool]]:
+    def files(self, *, respect_ignore: bool = True) -> Iterator[tuple[bytes, bool]]:
         """(path, whether it is another repository): tracked files, and untracked ones that no rule ignores. May repeat a path."""
+        ignoring = ("--exclude-standard",) if respect_ignore else ()
         for entry in _split(self._run("ls-files", "-z", "--cached", "--stage")):
             fields, _, path = entry.partition(b"\t")
             yield path, fields.startswith(_GITLINK)
-        for path in _split(self._run("ls-files", "-z", "--others", "--exclude-standard")):
+        for path in _split(self._run("ls-files", "-z", "--others", *ignoring)):
             yield path.rstrip(b"/"), path.endswith(b"/")
 
     def ignores_root(self) -> bool:
@@ -67,21 +79,42 @@ class GitTree:
                 found.setdefault(path, {})[name.decode()] = value in (b"set", b"true")
         return found
 
-    def revision(self) -> str:
-        """The commit; with ``+`` and a digest of what differs from it below ``root``, when anything does."""
+    def state(self, *, respect_ignore: bool = True) -> TreeState:
+        """The commit; with ``+`` and a digest of what differs from it below ``root``, when anything does: ignored files too if they
+        are to be indexed."""
         commit = UNBORN
         if self._status("rev-parse", "--verify", "--quiet", "HEAD") == 0:
             commit = self._run("rev-parse", "--verify", "HEAD").strip().decode()
-        changes = _split(
-            self._run("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty", "--", ".")
-        )
+        ignored = "--ignored=matching" if respect_ignore else "--ignored=traditional"
+        options = ("--porcelain", "-z", "--untracked-files=all", ignored, "--no-renames", "--ignore-submodules=dirty")
+        listed = _split(self._run("status", *options, "--", "."))
+        left_out = [line[3:] for line in listed if line.startswith(_IGNORED)] if respect_ignore else []
+        changes = [line for line in listed if not (respect_ignore and line.startswith(_IGNORED))]
         if not changes:
-            return commit
+            return TreeState(commit, left_out)
         top = self._run("rev-parse", "--show-toplevel").rstrip(b"\n")
         digest = hashlib.sha256()
         for change in sorted(changes):
             digest.update(change + b"\0" + _stamp(top + b"/" + change[3:]) + b"\0")
-        return f"{commit}+{digest.hexdigest()[:8]}"
+        return TreeState(f"{commit}+{digest.hexdigest()[:8]}", left_out)
+
+    def ignored(self, state: TreeState) -> Ignored:
+        """What ignore rules leave out, and which rule each."""
+        found = Ignored()
+        if not state.ignored:
+            return found
+        prefix = os.fsdecode(self._run("rev-parse", "--show-prefix").rstrip(b"\n"))
+        names = [path.removeprefix(os.fsencode(prefix)) for path in state.ignored]
+        # Status 1, for "none is ignored", cannot come but when the tree changes at this moment.
+        answer = _split(self._call("check-ignore", "-z", "--verbose", "--stdin", stdin=b"\0".join(names) + b"\0").stdout)
+        rules = {
+            path: (_from_root(os.fsdecode(file), prefix), int(line), os.fsdecode(pattern))
+            for file, line, pattern, path in zip(*(answer[field::4] for field in range(4)), strict=False)
+            if line.isdigit()
+        }
+        for name in names:
+            found.add(name.endswith(b"/"), rules.get(name))
+        return found
 
     def commit(self, name: str) -> str:
         """The full id of the commit that a branch, tag or id names; raises GitFailed when there is none."""
@@ -143,6 +176,11 @@ def _environment() -> dict[str, str]:
         "GIT_ALLOW_PROTOCOL": "",
         "LC_ALL": "C",
     }
+
+
+def _from_root(file: str, prefix: str) -> str:
+    """git tells ignore files of the work tree from its top, others by their absolute path."""
+    return file if Path(file).is_absolute() or not prefix else os.path.relpath(file, prefix)
 
 
 def _split(output: bytes) -> list[bytes]:

@@ -10,7 +10,7 @@ import gc
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import Final
@@ -18,6 +18,7 @@ from typing import Final
 from app.domain.analysis import FileAnalysis, SkippedFile, SourceFile
 from app.domain.code import Outcome
 from app.domain.index import Coverage, SkipReason
+from app.domain.left_out import LeftOut
 from app.indexing.discover import Discovery
 from app.indexing.edges import rank_symbols, resolve_edges
 from app.indexing.indexed_definitions import DefinitionMemory, FreshFacts
@@ -99,12 +100,18 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
         await rank_symbols(writer)
     clock.lap("centrality")
     await report("publish", len(found.files), len(found.files))
-    run.coverage, chunks = await writer.measure_coverage(tree.skipped)
+    coverage, chunks = await writer.measure_coverage(tree.skipped)
+    run.coverage = replace(coverage, left_out=found.left_out)
+    run.handled.update(_unseen(found.left_out))
     run.generation = await writer.publish(found.revision, run.coverage, chunks)
     await graph_loaded(writer.connection, tree.analysed)
     memory.put_back(writer.repository, definitions)
     clock.lap("publish")
     return run
+
+
+def _unseen(left_out: LeftOut) -> Counter[tuple[str | None, str]]:
+    return Counter({(None, "ignored"): left_out.ignored_files + left_out.ignored_folders, (None, "excluded"): left_out.excluded})
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Final
 
 import structlog
@@ -47,7 +46,7 @@ class IndexRequests:
         if known.source.kind is not SourceKind.DIRECTORY:
             return await self._jobs.enqueue(repository, priority=priority)
         try:
-            now = await asyncio.to_thread(revision_of, Path(known.source.path))
+            now = await asyncio.to_thread(revision_of, known.source)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return await self._jobs.enqueue(repository, priority=priority)
         await self._repositories.looked(known.id, {WORK_TREE: now})
@@ -106,4 +105,4 @@ class IndexRequests:
         if repository.source.kind is SourceKind.GIT:
             seen, _ = self._mirrors.mirror(repository).list_refs().chosen(repository.source.refs)
             return {name: commit for name, (_, commit) in seen.items()}
-        return {WORK_TREE: revision_of(Path(repository.source.path))}
+        return {WORK_TREE: revision_of(repository.source)}

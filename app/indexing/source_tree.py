@@ -70,7 +70,7 @@ class DirectoryTree:
 
     def discover(self) -> Discovery:
         """See SourceTree."""
-        return discover(Path(self._source.path), self._source.include, self._source.exclude, self._settings.max_file_bytes)
+        return discover(self._source, self._settings.max_file_bytes)
 
     async def sort_out(self, files: Sequence[SourceFile], known: Known) -> Sorted:
         """See SourceTree. Without waking the parser processes; a first run has nothing to compare with."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Final
 
 from app.domain.index import FileCoverage
+from app.domain.left_out import LeftOut
 from app.domain.query import Snapshot
 from app.storage.pool import Pool
 
@@ -22,6 +24,9 @@ _FILES: Final = """
       AND ($7::text IS NULL OR path COLLATE "C" > $7)
     ORDER BY path COLLATE "C" LIMIT $8
 """
+
+
+_LEFT_OUT: Final = "SELECT coverage -> 'left_out' FROM generation WHERE repository_id = $1 AND branch_id = $2 AND generation = $3"
 
 
 class CoverageRows:
@@ -45,3 +50,9 @@ class CoverageRows:
         async with self._pool.connection() as connection:
             rows = await connection.fetch(_FILES, *key, path, outcome, reason, after, limit)
         return [FileCoverage(**row) for row in rows]
+
+    async def left_out(self, snapshot: Snapshot) -> LeftOut:
+        """See ports.CoverageStore."""
+        async with self._pool.connection() as connection:
+            stored = await connection.fetchval(_LEFT_OUT, snapshot.repository_id, snapshot.branch_id, snapshot.generation)
+        return LeftOut.of(json.loads(stored or "{}"))

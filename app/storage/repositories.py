@@ -10,6 +10,7 @@ import asyncpg
 from app.domain.access import caller, repository_not_found, require_repository, visible_ids
 from app.domain.errors import Conflict, RepositoryNotFound
 from app.domain.index import ARCHIVE, WORK_TREE, Coverage, Ref, RefKind, Repository, RepositorySource, SourceKind
+from app.domain.left_out import LeftOut
 from app.storage.engine import Connection
 from app.storage.pool import Pool
 
@@ -34,14 +35,15 @@ _REFS = """
 """
 
 _INSERT = """
-    INSERT INTO repository (name, path, kind, url, include, exclude, refs, credential, submodules, poll_seconds)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (name) DO NOTHING RETURNING id
+    INSERT INTO repository (name, path, kind, url, include, exclude, refs, credential, submodules, poll_seconds, respect_ignore)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (name) DO NOTHING RETURNING id
 """
 
 # What decides the content of an index; another credential or interval does not.
 _UPDATE = """
-    UPDATE repository SET include = $2, exclude = $3, refs = $4, credential = $5, submodules = $6, poll_seconds = $7,
-        config_version = config_version + CASE WHEN (include, exclude, submodules) IS DISTINCT FROM ($2, $3, $6) THEN 1 ELSE 0 END
+    UPDATE repository SET include = $2, exclude = $3, refs = $4, credential = $5, submodules = $6, poll_seconds = $7, respect_ignore = $8,
+        config_version = config_version
+            + CASE WHEN (include, exclude, submodules, respect_ignore) IS DISTINCT FROM ($2, $3, $6, $8) THEN 1 ELSE 0 END
     WHERE id = $1 RETURNING config_version
 """
 
@@ -99,6 +101,7 @@ class Repositories:
                 source.credential,
                 source.submodules,
                 source.poll_seconds,
+                source.respect_ignore,
             )
             if created is not None:
                 await connection.execute("INSERT INTO branch (repository_id, branch_id, ref) VALUES ($1, $2, 'line')", created, LINE)
@@ -131,6 +134,7 @@ class Repositories:
             source.credential,
             source.submodules,
             source.poll_seconds,
+            source.respect_ignore,
         )
         if version != stored["config_version"]:
             # A run that began with other globs is no longer one that an equal request may join.
@@ -218,6 +222,7 @@ def _source(row: asyncpg.Record) -> RepositorySource:
         submodules=row["submodules"],
         poll_seconds=row["poll_seconds"],
         kind=SourceKind(row["kind"]),
+        respect_ignore=row["respect_ignore"],
     )
 
 
@@ -243,4 +248,5 @@ def _coverage(row: asyncpg.Record) -> Coverage:
     stored["embeddings_pending"] = row["embeddings_pending"]
     stored["embeddings_failed"] = row["embeddings_failed"]
     stored["embeddings_withheld"] = row["embeddings_withheld"]
+    stored["left_out"] = LeftOut.of(stored.get("left_out", {}))
     return Coverage(**stored)

@@ -39,6 +39,7 @@ repository = sa.Table(
     sa.Column("refs", pg.ARRAY(sa.Text), nullable=False, server_default="{}"),
     sa.Column("credential", sa.Text),
     sa.Column("submodules", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("respect_ignore", sa.Boolean, nullable=False, server_default=sa.true()),
     sa.Column("poll_seconds", sa.REAL),
     sa.Column("config_version", sa.Integer, nullable=False, server_default=sa.text("1")),
     sa.Column("source_error", sa.Text),

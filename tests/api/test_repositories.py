@@ -40,6 +40,7 @@ def test_a_repository_is_created_updated_read_listed_and_deleted(client: TestCli
         "source_error": None,
         "include": ["src/**"],
         "exclude": ["*.md"],
+        "respect_ignore": True,
         "status": "not_indexed",
         "generation": 0,
         "revision": None,
@@ -56,6 +57,8 @@ def test_a_repository_is_created_updated_read_listed_and_deleted(client: TestCli
             "by_outcome": {},
             "by_reason": {},
             "by_language": {},
+            "left_out": {"ignored_files": 0, "ignored_folders": 0, "ignore_rules": [], "excluded": 0, "unmatched_include": []},
+            "notices": [],
         },
     }
     updated = client.put("/v1/repositories/flask", json={"source": {"path": str(checkout)}})

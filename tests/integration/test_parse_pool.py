@@ -22,7 +22,7 @@ import pytest
 from app.config import IndexSettings
 from app.domain.analysis import FileAnalysis, SkippedFile, SourceFile
 from app.domain.code import Outcome, PathClass
-from app.domain.index import SkipReason
+from app.domain.index import RepositorySource, SkipReason
 from app.indexing.analyse import Result, Unchanged
 from app.indexing.discover import discover
 from app.indexing.parse import ParsePool, ParserStopped, ParserUnavailable, extractor_version
@@ -93,7 +93,7 @@ def write(root: Path, contents: Mapping[str, bytes | str]) -> tuple[SourceFile, 
     for path, content in contents.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(content if isinstance(content, bytes) else content.encode())
-    return discover(root, (), (), 1_000_000_000).files
+    return discover(RepositorySource(str(root)), 1_000_000_000).files
 
 
 def by_path(results: Iterable[Result]) -> dict[str, FileAnalysis]:
@@ -235,14 +235,14 @@ def test_reading_ahead_is_bounded(tree: Path, hostile: Any) -> None:
 
 PARENT = """
 import asyncio, sys
-from pathlib import Path
 from app.config import IndexSettings
+from app.domain.index import RepositorySource
 from app.indexing.discover import discover
 from app.indexing.parse import ParsePool
 import hostile_extractor
 
 async def main():
-    files = discover(Path(sys.argv[1]), (), (), 1_000_000).files
+    files = discover(RepositorySource(sys.argv[1]), 1_000_000).files
     with ParsePool(IndexSettings(parse_seconds=1_000, parse_processes=2), hostile_extractor.extract) as pool:
         async for result in pool.analyse_all(files, {}):
             pass

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.index import SkipReason
-from app.indexing.discover import Discovery, discover, revision
+from app.domain.index import RepositorySource, SkipReason
+from app.domain.left_out import IgnoreRule, LeftOut, notices
+from app.indexing import discover as discovery
+from app.indexing.discover import Discovery
 
 LIMIT = 1_000_000
 
@@ -32,8 +34,12 @@ def skips(found: Discovery) -> dict[str, SkipReason]:
     return {file.path: file.reason for file in found.skipped}
 
 
-def look(root: Path, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Discovery:
-    return discover(root, include, exclude, LIMIT)
+def look(root: Path, include: tuple[str, ...] = (), exclude: tuple[str, ...] = (), *, respect_ignore: bool = True) -> Discovery:
+    return discovery.discover(RepositorySource(str(root), include, exclude, respect_ignore=respect_ignore), LIMIT)
+
+
+def revision(root: Path, *, respect_ignore: bool = True) -> str:
+    return discovery.revision(RepositorySource(str(root), respect_ignore=respect_ignore))
 
 
 @pytest.fixture(params=["git", "folder"])
@@ -186,7 +192,92 @@ def test_include_and_exclude(tree: Path, include: tuple[str, ...], exclude: tupl
     write(tree, "README.md", "src/a.py", "src/flask/app.py", "src/flask/json/x.py", "tests/test_a.py")
     found = look(tree, include, exclude)
     assert paths(found) == expected
-    assert found.excluded == 5 - len(expected)
+    assert found.left_out.excluded == 5 - len(expected)
+    assert found.left_out.unmatched_include == (include if include == ("nothing/**",) else ())
+
+
+def test_include_globs_that_select_nothing_are_told_one_by_one(tree: Path) -> None:
+    write(tree, "src/a.py", "b.md")
+    found = look(tree, ("lib/**", "src/**", "!src/x", "*.rst"))
+    assert (paths(found), found.left_out.unmatched_include) == (["src/a.py"], ("lib/**", "*.rst"))
+
+
+def told(found: Discovery) -> tuple[str, ...]:
+    return notices(len(found.files), len(found.skipped), found.left_out)
+
+
+def test_a_tree_that_ignores_itself_is_told_with_the_rule(tree: Path) -> None:
+    write(tree, ".gitignore", text="# all\n/*\n")
+    write(tree, "a.c", "b/c.c", "b/d.c", "b/.gitignore")
+    found = look(tree)
+    assert (found.files, found.skipped) == ((), ())
+    assert found.left_out == LeftOut(2, 1, (IgnoreRule(".gitignore", 2, "/*", 3),))
+    assert told(found) == (
+        "no file is indexed: ignore files leave out 1 folder and 2 files, most by line 2 of .gitignore (/*); "
+        "respect_ignore=false (--no-ignore) indexes them too",
+    )
+    every = look(tree, respect_ignore=False)
+    assert (paths(every), told(every)) == ([".gitignore", "a.c", "b/.gitignore", "b/c.c", "b/d.c"], ())
+
+
+def test_every_ignore_file_is_told_by_its_place_below_the_root(tree: Path) -> None:
+    write(tree, ".gitignore", text="*.log\n")
+    write(tree, "in/.gitignore", text="\nx*\n!xy\n")
+    write(tree, "a", "in/a.log", "in/b.log", "in/x", "in/xy", "in/xz/deep/a", 'in/odd\n".log', "c.log")
+    found = look(tree)
+    rules = (IgnoreRule(".gitignore", 1, "*.log", 4), IgnoreRule("in/.gitignore", 2, "x*", 2))
+    assert (paths(found), found.left_out) == ([".gitignore", "a", "in/.gitignore", "in/xy"], LeftOut(5, 1, rules))
+    assert told(found)[0].startswith("more is left out than is indexed: ignore files leave out 1 folder and 5 files, most by line 1 of ")
+    below = look(tree / "in")
+    upper = (IgnoreRule("../.gitignore", 1, "*.log", 3),) if (tree / ".git").exists() else ()
+    assert below.left_out.ignore_rules == (*upper, IgnoreRule(".gitignore", 2, "x*", 2))
+
+
+def test_what_is_tracked_is_not_ignored_whatever_the_rules_say(repository: Path) -> None:
+    write(repository, ".gitignore", text="*.c\n")
+    write(repository, "a.c", "b.c")
+    git(repository, "add", "-f", "a.c")
+    found = look(repository)
+    assert (paths(found), found.left_out.ignored_files) == ([".gitignore", "a.c"], 1)
+
+
+def test_rules_outside_of_the_tree_are_told_by_their_absolute_name(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "rules").write_text("*.o\n")
+    git(repository, "config", "core.excludesFile", str(tmp_path / "rules"))
+    write(repository, "a.o", "b")
+    assert look(repository).left_out.ignore_rules == (IgnoreRule(str(tmp_path / "rules"), 1, "*.o", 1),)
+
+
+def test_hostile_patterns_can_be_stored(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_bytes(b"?\n" + b"[\xff\0a]*\n" + b"b*" + b"*" * 1_000 + b"\n")
+    write(tmp_path, "a1", "b1")
+    rules = look(tmp_path).left_out.ignore_rules
+    assert [(rule.pattern[:9], len(rule.pattern)) for rule in rules] == [("[\\xff\\x00", 12), ("b********", 200)]
+
+
+def test_ignored_files_count_as_changes_only_where_they_are_indexed(tree: Path) -> None:
+    write(tree, ".gitignore", text="out/\n*.log\n")
+    write(tree, "a", "a.log", "out/b")
+    before, every = revision(tree), revision(tree, respect_ignore=False)
+    write(tree, "out/c", "b.log")
+    assert (revision(tree), look(tree).revision) == (before, before)
+    changed = revision(tree, respect_ignore=False)
+    assert changed != every
+    write(tree, "out/c", text="longer\n")
+    assert revision(tree, respect_ignore=False) not in (every, changed)
+
+
+def test_a_source_without_files_says_so(tree: Path) -> None:
+    assert told(look(tree)) == ("no file is indexed: the source holds none",)
+    write(tree, "a.py", "b.py")
+    (tree / "link").symlink_to("a.py")
+    assert told(look(tree, ("lib/**",))) == (
+        "no file is indexed: the include and exclude globs leave out 3 files",
+        "no path matches the include glob 'lib/**'",
+    )
+    assert told(look(tree, (), ("*.py",)))[0] == (
+        "no file is indexed: the include and exclude globs leave out 2 files; 1 cannot be searched (see coverage)"
+    )
 
 
 def test_too_large_files_are_reported(tree: Path) -> None:

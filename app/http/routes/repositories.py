@@ -39,7 +39,8 @@ def _checked_source(body: RepositoryBody, service: Service, settings: Settings) 
     asked = body.source
     source = RepositorySource(include=body.include, exclude=body.exclude, poll_seconds=asked.poll_seconds, kind=SourceKind.ARCHIVE)
     if asked.path is not None:
-        return replace(source, kind=SourceKind.DIRECTORY, path=checked_directory(asked.path, settings))
+        path = checked_directory(asked.path, settings)
+        return replace(source, kind=SourceKind.DIRECTORY, path=path, respect_ignore=body.respect_ignore)
     if asked.url is not None:
         url = service.remotes.check(asked.url, asked.credential).url
         return replace(source, kind=SourceKind.GIT, url=url, refs=asked.refs, credential=asked.credential, submodules=asked.submodules)
@@ -101,6 +102,7 @@ async def get_coverage(
     return FileCoverageList(
         files=[FileCoverageShape(**asdict(file)) for file in page.files],
         next_cursor=page.next_cursor,
+        left_out=render.left_out(page.left_out),
         index=render.index(Scope((page.snapshot,))),
     )
 

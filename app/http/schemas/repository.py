@@ -64,6 +64,14 @@ class RepositoryBody(StrictModel):
     """Path globs to index; everything when empty."""
     exclude: TextList = ()
     """Path globs to leave out."""
+    respect_ignore: bool = True
+    """Whether the ignore files of a directory decide what of it is indexed. False indexes what they leave out too."""
+
+    @model_validator(mode="after")
+    def _only_of_directories(self) -> Self:
+        if not self.respect_ignore and self.source.path is None:
+            raise ValueError("respect_ignore=false belongs to a directory: what is committed or uploaded is indexed anyway")
+        return self
 
 
 class SourceShape(Shape):
@@ -105,6 +113,27 @@ class IndexBody(StrictModel):
     """Bulk runs wait for those that somebody waits for."""
 
 
+class IgnoreRuleShape(Shape):
+    file: str
+    line: int
+    pattern: str
+    entries: int
+    """Files and folders that this line leaves out."""
+
+
+class LeftOutShape(Shape):
+    """What ignore files and globs leave out. An ignored folder is not looked into and counts as one."""
+
+    ignored_files: int
+    ignored_folders: int
+    ignore_rules: list[IgnoreRuleShape]
+    """Those that leave out most."""
+    excluded: int
+    """Files that `include` and `exclude` leave out."""
+    unmatched_include: list[str]
+    """Globs of `include` that no path matches."""
+
+
 class RepositoryCoverage(Shape):
     """What the current index holds and what it left out, with the reasons."""
 
@@ -117,7 +146,21 @@ class RepositoryCoverage(Shape):
     by_outcome: dict[str, int]
     by_reason: dict[str, int]
     by_language: dict[str, int]
+    left_out: LeftOutShape
+    notices: list[str]
+    """That nothing was indexed, or less than was left out, and what would change that."""
 
+
+LEFT_OUT_EXAMPLE: Final[dict[str, Any]] = {
+    "ignored_files": 3,
+    "ignored_folders": 1,
+    "ignore_rules": [
+        {"file": ".gitignore", "line": 2, "pattern": "*.pyc", "entries": 3},
+        {"file": ".gitignore", "line": 5, "pattern": "/build/", "entries": 1},
+    ],
+    "excluded": 207,
+    "unmatched_include": [],
+}
 
 REPOSITORY_EXAMPLE: Final[dict[str, Any]] = {
     "name": "flask",
@@ -145,6 +188,7 @@ REPOSITORY_EXAMPLE: Final[dict[str, Any]] = {
     "source_error": None,
     "include": ["src/flask/**"],
     "exclude": [],
+    "respect_ignore": True,
     "status": "indexed",
     "generation": 3,
     "revision": "9f2c4e1a7b3d5f60718293a4b5c6d7e8f9012345",
@@ -161,6 +205,8 @@ REPOSITORY_EXAMPLE: Final[dict[str, Any]] = {
         "by_outcome": {"indexed": 24, "skipped": 1},
         "by_reason": {"binary": 1},
         "by_language": {"python": 24},
+        "left_out": LEFT_OUT_EXAMPLE,
+        "notices": [],
     },
 }
 
@@ -177,6 +223,7 @@ class RepositoryShape(Shape):
     """Why the source could not be read when it was last looked at; the index stays as it is."""
     include: list[str]
     exclude: list[str]
+    respect_ignore: bool
     status: Literal["not_indexed", "indexed", "stale"]
     generation: int
     """Counts publications; 0 before the first."""
@@ -339,6 +386,7 @@ class FileCoverageList(Shape):
                         }
                     ],
                     "next_cursor": None,
+                    "left_out": LEFT_OUT_EXAMPLE,
                     "index": ANSWER_EXAMPLE["index"],
                 }
             ]
@@ -347,4 +395,6 @@ class FileCoverageList(Shape):
 
     files: list[FileCoverageShape]
     next_cursor: str | None
+    left_out: LeftOutShape
+    """What is not in the list, since the run that made this index did not meet it."""
     index: list[IndexShape]
