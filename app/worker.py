@@ -29,9 +29,11 @@ from app.domain.errors import (
 from app.domain.index import Job, JobState, Repository, short_name
 from app.indexing.embed_sets import VectorSets
 from app.indexing.indexed_definitions import DefinitionMemory
-from app.indexing.parse import ParsePool
+from app.indexing.parse import ParsePool, extractor_version
 from app.indexing.pipeline import IndexRun
 from app.indexing.refresh import Refreshed, Refresher
+from app.indexing.remember import newest_index, remember
+from app.indexing.seen import SeenRepositories
 from app.observability import metrics
 from app.ports import EmbeddingFailed
 from app.sources import git
@@ -70,6 +72,9 @@ class Worker:
         self._backend = backend
         self._settings = backend.settings
         self._memory = DefinitionMemory()
+        self._seen = SeenRepositories()
+        self._remembering: asyncio.Task[None] | None = None
+        self._remembers: str | None = None
         self._vector_sets = VectorSets(backend.connect, backend.embedders, backend.settings.embedding)
         self._indexing = False
         self._swept_at = 0.0
@@ -79,8 +84,10 @@ class Worker:
         """Serve the queue until ``stop``; a lost database is waited for."""
         embedding = asyncio.create_task(self._keep_embedding(stop))
         looking = asyncio.create_task(self._keep_looking(stop))
+        self._remembering = asyncio.create_task(self._remember())
         try:
             with ParsePool(self._settings.index) as pool:
+                pool.warm()
                 while not stop.is_set():
                     try:
                         await _until(stop, self._serve(pool, stop))
@@ -93,9 +100,10 @@ class Worker:
             self._backend.embedders.interrupt()
             git.interrupt()
             await asyncio.wait({embedding, looking}, timeout=EMBED_STOP_SECONDS)
-            for task in (embedding, looking):
+            tasks = (embedding, looking, self._remembering)
+            for task in tasks:
                 task.cancel()  # the index of a large vector set takes minutes to build
-            await asyncio.gather(embedding, looking, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, pool: ParsePool, stop: asyncio.Event) -> None:
         async with connection(self._backend.dsn, application_name="fourfold worker") as own:
@@ -117,6 +125,7 @@ class Worker:
         if job is None:
             return False
         self._indexing = True
+        await self._settle_memory(job)
         try:
             await self._run_job(claims, pool, job)
         except asyncio.CancelledError:  # the worker stops: another one, or the next start, goes on
@@ -125,6 +134,24 @@ class Worker:
         finally:
             self._indexing = False
         return True
+
+    async def _remember(self) -> None:
+        """Learn what the first run will need, beside whatever else there is to do."""
+        try:
+            async with connection(self._backend.dsn, application_name="fourfold worker") as own:
+                newest = await newest_index(own, extractor_version(self._settings.index))
+                if newest is not None:
+                    self._remembers = newest.name
+                    await remember(own, newest, self._memory)
+        except STORE_LOST as error:
+            _log.warning("remembering_interrupted", error=str(error))
+
+    async def _settle_memory(self, job: Job) -> None:
+        """A run of the repository that is being remembered would read the same; one of another does not wait for it."""
+        if self._remembering is not None and not self._remembering.done():
+            if self._remembers != job.repository:
+                self._remembering.cancel()
+            await asyncio.wait([self._remembering])
 
     async def _run_job(self, claims: Claims, pool: ParsePool, job: Job) -> None:
         try:
@@ -180,7 +207,7 @@ class Worker:
     async def _index(self, claims: Claims, pool: ParsePool, job: Job, repository: Repository) -> Refreshed:
         progress = _Progress(ProgressStore(self._backend.pool, job.id))
         await self._vector_sets.serving(claims.connection)  # the run counts what has no vector in it yet
-        refresher = Refresher(claims.connection, self._backend.mirrors, pool, self._settings.index, self._memory)
+        refresher = Refresher(claims.connection, self._backend.mirrors, pool, self._settings.index, self._memory, self._seen)
         done = await refresher.refresh(repository, progress.report)
         await self._backend.repositories.looked(repository.id, {})
         return done
@@ -227,7 +254,8 @@ class Worker:
             return
         self._forgot_at = monotonic()
         kept = self._settings.retention
-        forgotten = await forget(own, kept.job_days, kept.blob_days, kept.audit_days)
+        forgotten = dict(await forget(own, kept.job_days, kept.blob_days, kept.audit_days))
+        forgotten["copy"] = await asyncio.to_thread(self._backend.mirrors.sweep)
         for kind, removed in forgotten.items():
             metrics.count_removed(kind, removed)
         if any(forgotten.values()):

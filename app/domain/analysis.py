@@ -19,13 +19,14 @@ class SourceFile:
 
     Bytes of a name that are no UTF-8 are shown as ``\\xNN``; ``absolute`` opens the file all the same.
     ``attributes`` holds what ``.gitattributes`` says: ``linguist-generated``, ``linguist-vendored`` → bool.
-    ``size`` is in bytes, as it was when the tree was read.
+    ``size`` is in bytes, as it was when the tree was read, and so is ``stamp``: what differs when the content does; None for a commit's.
     """
 
     path: str
     absolute: Path
     attributes: Mapping[str, bool] = field(default_factory=dict)
     size: int = 0
+    stamp: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

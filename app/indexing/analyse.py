@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import time_ns
 from typing import Final, NamedTuple, TypeAlias
 
 from app.config import IndexSettings
@@ -25,6 +26,7 @@ from app.indexing.chunk import chunk, chunk_of_line
 from app.indexing.decode import decode
 from app.indexing.manifests import manifest_imports
 from app.indexing.postings import count_terms
+from app.indexing.seen import Seen, SeenFiles, Stamp
 from app.indexing.sniff import is_generated, is_minified, unsearchable
 from app.languages.registry import LanguageSpec, language_of
 
@@ -62,16 +64,28 @@ def analyse(
 
     ``failed`` is why an earlier attempt to parse it came to nothing: it is then analysed as text. Raises what ``extract`` raises.
     """
-    content = _content(file, known, settings.max_file_bytes)
-    if isinstance(content, _Content):
-        return _analyse_text(file, content.data, content.sha256, settings, extract, failed)
-    return content
+    read = _read(file.absolute, settings.max_file_bytes)
+    if isinstance(read, SkipReason):
+        return SkippedFile(file.path, read)
+    seen = _seen(read, file, known)
+    settled = _settled(file, known, seen)
+    return settled or _analyse_text(file, read.data, content_digest(seen.sha256, file.attributes), settings, extract, failed)
 
 
-def glance(file: SourceFile, known: frozenset[bytes], settings: IndexSettings) -> Unchanged | SkippedFile | None:
-    """The result for a file that need not be analysed, None for one that must be. Cheap, and nothing in it can crash."""
-    content = _content(file, known, settings.max_file_bytes)
-    return None if isinstance(content, _Content) else content
+def glance(file: SourceFile, known: frozenset[bytes], settings: IndexSettings, memory: SeenFiles) -> Unchanged | SkippedFile | None:
+    """The result for a file that need not be analysed, None for one that must be. Cheap, and nothing in it can crash.
+
+    ``memory`` spares reading a file that was read before; it learns those that are read.
+    """
+    seen = memory.get(file.path, file.stamp)
+    if seen is None:
+        began = time_ns()
+        read = _read(file.absolute, settings.max_file_bytes)
+        if isinstance(read, SkipReason):
+            return SkippedFile(file.path, read)
+        seen = _seen(read, file, known)
+        memory.remember(file.path, seen, began)
+    return _settled(file, known, seen)
 
 
 def content_digest(sha256: bytes, attributes: Mapping[str, bool]) -> bytes:
@@ -79,21 +93,24 @@ def content_digest(sha256: bytes, attributes: Mapping[str, bool]) -> bytes:
     return hashlib.sha256(sha256 + repr(sorted(attributes.items())).encode()).digest() if attributes else sha256
 
 
-class _Content(NamedTuple):
+class _Read(NamedTuple):
+    """``status`` is of the moment before the first byte was read."""
+
     data: bytes
-    sha256: bytes
+    status: os.stat_result
 
 
-def _content(file: SourceFile, known: frozenset[bytes], max_bytes: int) -> _Content | Unchanged | SkippedFile:
-    """The bytes of a file that must be analysed. Content decides, never a time stamp."""
-    data = _read(file.absolute, max_bytes)
-    if isinstance(data, SkipReason):
-        return SkippedFile(file.path, data)
-    digest = content_digest(hashlib.sha256(data).digest(), file.attributes)
+def _seen(read: _Read, file: SourceFile, known: frozenset[bytes]) -> Seen:
+    sha256 = hashlib.sha256(read.data).digest()
+    is_known = content_digest(sha256, file.attributes) in known
+    return Seen(Stamp.of(read.status), sha256, None if is_known else unsearchable(read.data))
+
+
+def _settled(file: SourceFile, known: frozenset[bytes], seen: Seen) -> Unchanged | SkippedFile | None:
+    digest = content_digest(seen.sha256, file.attributes)
     if digest in known:
         return Unchanged(file.path, digest)
-    reason = unsearchable(data)
-    return SkippedFile(file.path, reason) if reason else _Content(data, digest)
+    return SkippedFile(file.path, seen.reason) if seen.reason else None
 
 
 def _analyse_text(
@@ -140,7 +157,7 @@ def _text_only_reason(spec: LanguageSpec | None, minified: bool, size: int, sett
     return SkipReason.TOO_LARGE if size > settings.max_parse_bytes else None
 
 
-def _read(path: Path, max_bytes: int) -> bytes | SkipReason:
+def _read(path: Path, max_bytes: int) -> _Read | SkipReason:
     """The bytes of a regular file. It may have changed since the tree was listed, into a link or a pipe for instance."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -159,7 +176,7 @@ def _read(path: Path, max_bytes: int) -> bytes | SkipReason:
         return SkipReason.UNREADABLE
     finally:
         os.close(handle)
-    return SkipReason.TOO_LARGE if len(data) > max_bytes else data
+    return SkipReason.TOO_LARGE if len(data) > max_bytes else _Read(data, status)
 
 
 def _is_behind_link(handle: int, path: Path) -> bool:

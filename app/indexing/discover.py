@@ -21,6 +21,7 @@ from app.domain.index import RepositorySource, SkipReason
 from app.domain.left_out import LeftOut
 from app.indexing.folder_tree import Folder, walk
 from app.indexing.git_tree import GitFailed, GitTree
+from app.indexing.seen import Stamp
 
 LONGEST_PATH: Final = 2_000
 """Bytes; a longer path does not fit an index row of the store."""
@@ -70,7 +71,7 @@ def discover(source: RepositorySource, max_file_bytes: int) -> Discovery:
         if isinstance(verdict, SkipReason):
             skipped.append(SkippedFile(name, verdict))
         else:
-            files.append(SourceFile(name, root / os.fsdecode(path), attributes.get(path, {}), verdict.st_size))
+            files.append(SourceFile(name, root / os.fsdecode(path), attributes.get(path, {}), verdict.st_size, Stamp.of(verdict)))
     left_out = ignored.left_out(len(found) - len(selected), chosen.unmatched(found))
     return Discovery(tuple(files), tuple(skipped), now, tree is not None, left_out)
 

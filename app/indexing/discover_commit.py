@@ -33,10 +33,10 @@ class CommitSource:
 def discover_commit(source: CommitSource, max_file_bytes: int) -> tuple[Discovery, Mapping[str, str]]:
     """What the commit holds, and the id of each file's blob by its path. Blocking; raises GitError."""
     found = entries(source.git, source.commit)
-    marks = dict(_attributes(source.git, source.commit, found, b""))
+    marks = dict(_attributes(source, source.commit, found, b""))
     for path, commit in source.submodules.items():
         inner = entries(source.git, commit, path + b"/")
-        marks |= _attributes(source.git, commit, inner, path + b"/")
+        marks |= _attributes(source, commit, inner, path + b"/")
         found += inner
     globs = PathGlobs(source.include, source.exclude)
     selected = sorted((entry for entry in found if globs.select(entry.path)), key=lambda entry: entry.path)
@@ -59,10 +59,10 @@ def discover_commit(source: CommitSource, max_file_bytes: int) -> tuple[Discover
     return Discovery(tuple(files), tuple(skipped), source.revision, True, left_out), oids
 
 
-def _attributes(git: Git, commit: str, found: Sequence[Entry], prefix: bytes) -> Mapping[bytes, Mapping[str, bool]]:
+def _attributes(source: CommitSource, commit: str, found: Sequence[Entry], prefix: bytes) -> Mapping[bytes, Mapping[str, bool]]:
     if not any(entry.path.rpartition(b"/")[2] == b".gitattributes" for entry in found):
         return {}
-    answers = attributes(git, commit, [entry.path.removeprefix(prefix) for entry in found])
+    answers = attributes(source.git, commit, [entry.path.removeprefix(prefix) for entry in found], source.spool)
     return {prefix + path: marks for path, marks in answers.items()}
 
 

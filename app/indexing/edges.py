@@ -53,7 +53,7 @@ async def resolve_edges(
         return False
     reader = writer.next_facts
     live = await reader.live()
-    await _complete(definitions, reader, live, fresh)
+    await complete_definitions(definitions, reader, live, fresh)
     index = definitions.index
     stale: Mapping[str, int] = live
     if writer.current_gen > 0 and 2 * len(come) <= len(live):
@@ -64,7 +64,7 @@ async def resolve_edges(
     return True
 
 
-async def _complete(definitions: IndexedDefinitions, reader: FactReader, live: Mapping[str, int], fresh: FreshFacts) -> None:
+async def complete_definitions(definitions: IndexedDefinitions, reader: FactReader, live: Mapping[str, int], fresh: FreshFacts) -> None:
     """Let the definitions be those of the live files, read portion by portion: as rows they take several times what they take here."""
     missing = sorted(definitions.missing(live))
     sparse = len(missing) == len(live) and await reader.symbols() > MOST_COMPLETE

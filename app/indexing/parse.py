@@ -12,6 +12,8 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Final, Self
 
+import structlog
+
 from app.config import IndexSettings
 from app.domain.analysis import SourceFile
 from app.indexing.analyse import Extractor, Result, Unchanged
@@ -24,6 +26,7 @@ BATCH_FILES: Final = 32
 BATCH_BYTES: Final = 2_000_000
 """A batch ends with the file that reaches either: what is in flight is bounded."""
 
+_log: Final = structlog.get_logger(__name__)
 _APP: Final = Path(__file__).parent.parent
 _SOURCES: Final = (
     "domain/code.py",
@@ -81,6 +84,20 @@ class ParsePool:
         self._threads.shutdown(wait=True, cancel_futures=True)
         for process in self._processes:
             process.close()
+
+    def warm(self) -> None:
+        """Start the processes beside whatever the caller does next: the first file would wait for them. Does not block."""
+        for _ in self._processes:
+            self._threads.submit(self._prepare)
+
+    def _prepare(self) -> None:
+        process = self._free.get()
+        try:
+            process.prepare()
+        except (ParserStopped, ParserUnavailable) as error:  # whoever needs it tries again, and is told
+            _log.warning("parser_not_ready", reason=str(error))
+        finally:
+            self._free.put(process)
 
     async def analyse_all(self, files: Iterable[SourceFile], known: Mapping[str, frozenset[bytes]]) -> AsyncIterator[Result]:
         """One result per file, in the order of ``files``; ``Unchanged`` for a file whose sha256 is among ``known[path]``.

@@ -107,6 +107,11 @@ class ParserProcess:
                     waiting[len(results)] = retry
         return results
 
+    def prepare(self) -> None:
+        """Start the process unless it runs. Raises ParserStopped, ParserUnavailable."""
+        if self._connection is None:
+            self._start()
+
     def stop(self) -> None:
         """Kill the process, from any thread: a call of ``analyse`` raises ParserStopped. ``close`` must follow."""
         self._stopped = True

@@ -69,7 +69,7 @@ async def index_tree(
 
     Raises what its ``discover`` raises when it cannot be read; a file that cannot be read or parsed never stops the run.
     """
-    with _no_collection():
+    with no_collection():
         return await _index_tree(source, writer, pool, report, memory or DefinitionMemory())
 
 
@@ -115,7 +115,7 @@ def _unseen(left_out: LeftOut) -> Counter[tuple[str | None, str]]:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """A run makes hundreds of thousands of objects and needs them all: to look for garbage among them would nearly double its time."""
     gc.disable()
     try:

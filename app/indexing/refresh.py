@@ -20,11 +20,13 @@ from app.indexing.discover_commit import CommitSource
 from app.indexing.indexed_definitions import DefinitionMemory
 from app.indexing.parse import ParsePool
 from app.indexing.pipeline import IndexRun, Report, index_tree
+from app.indexing.seen import SeenRepositories
 from app.indexing.source_tree import CommitTree, DirectoryTree, SourceTree
 from app.sources.archive import archive_revision
 from app.sources.mirror import Mirror
 from app.sources.mirrors import Mirrors
 from app.sources.submodules import fetch_submodules
+from app.sources.writing import writing
 from app.storage import refs
 from app.storage.engine import Connection
 from app.storage.repositories import LINE
@@ -47,13 +49,20 @@ class Refresher:
     """Refreshes repositories one after the other, on a worker's connection, which holds the repository's lock."""
 
     def __init__(
-        self, connection: Connection, mirrors: Mirrors, pool: ParsePool, settings: IndexSettings, memory: DefinitionMemory
+        self,
+        connection: Connection,
+        mirrors: Mirrors,
+        pool: ParsePool,
+        settings: IndexSettings,
+        memory: DefinitionMemory,
+        seen: SeenRepositories,
     ) -> None:
         self._connection = connection
         self._mirrors = mirrors
         self._pool = pool
         self._settings = settings
         self._memory = memory
+        self._seen = seen
 
     async def refresh(self, repository: Repository, report: Report) -> Refreshed:
         """Raises SourceUnavailable and GitError when a remote cannot be read, OSError when a directory cannot, InvalidRequest when an
@@ -61,7 +70,9 @@ class Refresher:
         done = Refreshed()
         if repository.source.kind is SourceKind.DIRECTORY:
             await asyncio.to_thread(_refuse_moved, Path(repository.source.path))
-            done.runs[WORK_TREE] = await self._index(repository, WORK_TREE, DirectoryTree(repository.source, self._settings), report)
+            seen = self._seen.of((repository.id, repository.created_at))
+            directory = DirectoryTree(repository.source, self._settings, seen)
+            done.runs[WORK_TREE] = await self._index(repository, WORK_TREE, directory, report)
             return done
         await report("fetch", 0, None)
         async for name, source in self._moved(repository, done):
@@ -87,6 +98,10 @@ class Refresher:
     async def _fetched(self, repository: Repository, done: Refreshed) -> Mapping[str, tuple[str, str, Mapping[bytes, str]]]:
         """Ref → commit, revision and submodules' commits, of everything that is followed at a remote."""
         mirror = self._mirrors.mirror(repository)
+        with writing(mirror.git):
+            return await self._fetch(repository, mirror, done)
+
+    async def _fetch(self, repository: Repository, mirror: Mirror, done: Refreshed) -> Mapping[str, tuple[str, str, Mapping[bytes, str]]]:
         listed = await asyncio.to_thread(mirror.list_refs)
         seen, default = listed.chosen(repository.source.refs)
         await asyncio.to_thread(mirror.fetch, {name: commit for name, (_, commit) in seen.items()})

@@ -21,6 +21,7 @@ from app.domain.index import RepositorySource
 from app.indexing.analyse import Unchanged, content_digest, glance
 from app.indexing.discover import Discovery, discover
 from app.indexing.discover_commit import CommitSource, discover_commit
+from app.indexing.seen import SeenFiles
 from app.indexing.sniff import unsearchable
 from app.sources.commit_tree import BlobReader
 from app.storage.blobs import KnownBlob, known_blobs, remember_blobs
@@ -64,9 +65,10 @@ class SourceTree(Protocol):
 class DirectoryTree:
     """The work tree or folder of a repository."""
 
-    def __init__(self, source: RepositorySource, settings: IndexSettings) -> None:
+    def __init__(self, source: RepositorySource, settings: IndexSettings, memory: SeenFiles) -> None:
         self._source = source
         self._settings = settings
+        self._memory = memory
 
     def discover(self) -> Discovery:
         """See SourceTree."""
@@ -79,11 +81,12 @@ class DirectoryTree:
     def _sort_out(self, files: Sequence[SourceFile], known: Known) -> Sorted:
         found = Sorted()
         for file in files:
-            result = glance(file, known.get(file.path, frozenset()), self._settings)
+            result = glance(file, known.get(file.path, frozenset()), self._settings, self._memory)
             if result is None:
                 found.changed.append(file)
             else:
                 found.settled.append(result)
+        self._memory.keep({file.path for file in files})
         return found
 
     async def windows(self, changed: Sequence[SourceFile]) -> AsyncGenerator[Sorted, None]:

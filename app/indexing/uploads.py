@@ -32,10 +32,11 @@ class ArchiveUploads:
         git = self._mirrors.git(repository)
         folder = git.directory.parent
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True, mode=0o700)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
+        with tempfile.TemporaryFile(dir=folder) as file:  # without a name: the kernel takes it back however this process ends
             await self._receive(body, file.fileno())
+            received = Path(f"/proc/self/fd/{file.fileno()}")
             imported = await asyncio.to_thread(
-                import_archive, git, Path(file.name), revision, strip, self._settings.index.max_file_bytes, self._settings.archive
+                import_archive, git, received, revision, strip, self._settings.index.max_file_bytes, self._settings.archive
             )
         await self._repositories.looked(repository.id, {ARCHIVE: revision})
         job, joined = await self._jobs.enqueue(name)

@@ -77,7 +77,7 @@ METRICS: Final = (
         "fourfold_removed_total",
         "counter",
         ("kind",),
-        "Removed as no longer shown or out of time: generation, file, library, job, blob, audit, vector, vector_set, cached_vector.",
+        "Removed as no longer shown or out of time: generation, file, library, job, blob, audit, copy, vector, vector_set, cached_vector.",
     ),
 )
 

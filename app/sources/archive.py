@@ -24,11 +24,15 @@ from app.config import ArchiveSettings
 from app.domain.errors import InvalidRequest, TooLarge
 from app.domain.index import ARCHIVE
 from app.sources.git import Git, GitError, complaint
+from app.sources.writing import writing
 
 REF: Final = "refs/archives/current"
 MOST_NAMES: Final = 20
 SMALLEST_BOMB: Final = 20_000_000
 """Bytes up to which an archive may unpack at any ratio."""
+
+WAIT_SECONDS: Final = 30.0
+"""For an archive of the same repository that is being read in."""
 
 _BLOCK: Final = 1 << 20
 _BROKEN: Final = (
@@ -83,9 +87,15 @@ def import_archive(git: Git, path: Path, revision: str, strip: int, largest_file
     """Let the archive at ``path`` be what the repository holds. Blocking.
 
     ``strip``: leading folders to take off each name; what has no more is left out. A file beyond ``largest_file`` bytes is kept only so far
-    that it shows as too large. Raises InvalidRequest for what is no archive, TooLarge beyond a limit; then nothing changes.
+    that it shows as too large. Raises InvalidRequest for what is no archive, TooLarge beyond a limit, and SourceUnavailable while another
+    archive is being read in; then nothing changes.
     """
-    git.create()
+    with writing(git, wait_seconds=WAIT_SECONDS):
+        git.create()
+        return _import(git, path, revision, strip, largest_file, limits)
+
+
+def _import(git: Git, path: Path, revision: str, strip: int, largest_file: int, limits: ArchiveSettings) -> Imported:
     imported = Imported()
     allowed = min(limits.max_unpacked_bytes, max(SMALLEST_BOMB, int(limits.max_ratio * path.stat().st_size)))
     process = git.start("fast-import", "--quiet", "--force", "--done", "--date-format=raw", "--max-pack-size=1g")

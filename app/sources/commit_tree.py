@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -49,11 +50,12 @@ def entries(git: Git, commit: str, prefix: bytes = b"") -> list[Entry]:
     return found
 
 
-def attributes(git: Git, commit: str, paths: Sequence[bytes]) -> Mapping[bytes, Mapping[str, bool]]:
-    """What the commit's own ``.gitattributes`` say of each path that they say anything about."""
+def attributes(git: Git, commit: str, paths: Sequence[bytes], spool: Path) -> Mapping[bytes, Mapping[str, bool]]:
+    """What the commit's own ``.gitattributes`` say of each path that they say anything about. ``spool``: a directory to work in."""
     if not paths:
         return {}
-    with tempfile.TemporaryDirectory(dir=git.directory, prefix="index-") as folder:
+    spool.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=spool) as folder:
         environment = {"GIT_INDEX_FILE": f"{folder}/index"}
         git.run("read-tree", commit, environment=environment)
         answer = git.run("check-attr", "--cached", "-z", "--stdin", *ATTRIBUTES, stdin=b"\0".join(paths) + b"\0", environment=environment)

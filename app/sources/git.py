@@ -36,6 +36,7 @@ _ADVICE: Final = ("Please make sure you have the correct access rights", "and th
 
 _processes: Final[set[subprocess.Popen[bytes]]] = set()
 _processes_lock: Final = threading.Lock()
+_lent: Final[dict[Path, int]] = {}
 _KEPT: Final = ("GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH")
 
 
@@ -119,10 +120,19 @@ class Git:
         command = ["git", *_OPTIONS, f"--git-dir={self.directory}", *arguments]
         try:
             return subprocess.Popen(  # noqa: S603 - fixed arguments, no shell
-                command, env=closed_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                command,
+                env=closed_environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=self._lent(),
             )
         except OSError as error:
             raise GitError(f"git cannot be started: {error}") from error
+
+    def _lent(self) -> Sequence[int]:
+        handle = _lent.get(self.directory)
+        return () if handle is None else (handle,)
 
     def _checked(self, arguments: Sequence[str], stdin: bytes, environment: Mapping[str, str], seconds: float) -> bytes:
         command = ["git", *_OPTIONS, *arguments]
@@ -134,6 +144,7 @@ class Git:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,  # git's helpers end with it
+                pass_fds=self._lent(),
             )
         except OSError as error:
             raise GitError(f"git cannot be started: {error}") from error
@@ -146,6 +157,16 @@ class Git:
         if process.returncode != 0:
             raise GitError(complaint(complaints) or f"git ended with status {process.returncode}")
         return out
+
+
+@contextmanager
+def lent(directory: Path, handle: int) -> Iterator[None]:
+    """Every git that is started on the repository has this open file too, so that a lock on it lasts as long as the git."""
+    _lent[directory] = handle
+    try:
+        yield
+    finally:
+        del _lent[directory]
 
 
 @contextmanager

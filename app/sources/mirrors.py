@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,9 @@ from app.sources.address import Address, AddressPolicy, parse_address
 from app.sources.credentials import check_credential
 from app.sources.git import Git
 from app.sources.mirror import Mirror
+
+_GONE: Final = "gone-"
+"""Begins the name of a copy that is being deleted: a large one takes a while."""
 
 
 class Mirrors:
@@ -45,4 +49,13 @@ class Mirrors:
 
     def remove(self, repository: Repository) -> None:
         """Delete what is kept of a repository's source. Blocking."""
-        shutil.rmtree(self.git(repository).directory.parent, ignore_errors=True)
+        kept = self.git(repository).directory.parent
+        with suppress(FileNotFoundError):
+            shutil.rmtree(kept.rename(kept.with_name(f"{_GONE}{kept.name}")), ignore_errors=True)
+
+    def sweep(self) -> int:
+        """Delete what a killed process had begun to delete; how many copies. Blocking."""
+        gone = list(self._root.glob(f"{_GONE}*"))
+        for kept in gone:
+            shutil.rmtree(kept, ignore_errors=True)
+        return len(gone)

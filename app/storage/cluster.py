@@ -124,12 +124,14 @@ def _why_not_runnable(bin_dir: Path, account: Account) -> str:
 
 
 def _copy_binaries(package: Path, state_dir: Path) -> Path:
-    """Copy what the server needs; the libraries stay beside the package, where the binaries' rpath looks for them."""
+    """Copy what the server needs, under the start lock; the libraries stay beside the package, where the binaries' rpath looks for them."""
     home = state_dir / "binaries" / importlib.metadata.version(_PACKAGE.replace("_", "-"))
     if home.is_dir():
         return home / _PACKAGE
     home.parent.mkdir(mode=0o755, exist_ok=True)
     home.parent.chmod(0o755)
+    for leftover in home.parent.glob("*.unfinished-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
     unfinished = Path(tempfile.mkdtemp(prefix=f"{home.name}.unfinished-", dir=home.parent))
     install, libraries = package / "pginstall", package.with_name(f"{_PACKAGE}.libs")
     shutil.copytree(install, unfinished / _PACKAGE / "pginstall", symlinks=True, ignore=shutil.ignore_patterns("include", "*.a"))
@@ -173,6 +175,8 @@ def password_of(server_dir: Path, account: Account) -> str:
 
 
 def _write_private(file: Path, text: str, account: Account) -> None:
+    for leftover in file.parent.glob(f"{file.name}.*"):
+        leftover.unlink(missing_ok=True)
     descriptor, unfinished = tempfile.mkstemp(dir=file.parent, prefix=f"{file.name}.")  # mode 0600
     with os.fdopen(descriptor, "w") as stream:
         stream.write(text)

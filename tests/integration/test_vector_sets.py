@@ -28,6 +28,7 @@ from app.indexing.embed_sets import VectorSets
 from app.indexing.indexed_definitions import DefinitionMemory
 from app.indexing.parse import ParsePool
 from app.indexing.refresh import Refresher
+from app.indexing.seen import SeenRepositories
 from app.ports import EmbeddingFailed
 from app.retrievers import nearest
 from app.retrievers.scope import FIRST_FREE
@@ -569,7 +570,7 @@ async def test_what_is_published_counts_as_waiting_from_the_first_moment_on(
 
         async with bench.backend.connect() as own:
             memory = DefinitionMemory()
-            refresher = Refresher(own, bench.backend.mirrors, parse_pool, bench.backend.settings.index, memory)
+            refresher = Refresher(own, bench.backend.mirrors, parse_pool, bench.backend.settings.index, memory, SeenRepositories())
             await refresher.refresh(stored, unheard)
         waiting = await by_meaning(bench, "ferry timetable")
         assert waiting.scope.snapshots[0].embeddings_pending == 1

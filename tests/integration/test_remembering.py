@@ -1,0 +1,97 @@
+"""A process that has just started learns beside its work what its first run will need."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.domain.index import JobState
+from app.indexing import remember as module
+from app.storage.facts import FactReader
+from app.worker import Worker
+from tests.integration.conftest import SHOP, Bench, write_tree
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The file versions whose facts are read from the store."""
+    read: list[int] = []
+    original = FactReader.files
+
+    async def noted(self: FactReader, file_ids: list[int]) -> Any:
+        read.extend(file_ids)
+        return await original(self, file_ids)
+
+    monkeypatch.setattr(FactReader, "files", noted)
+    return read
+
+
+async def edit_and_index(bench: Bench, shop: Path) -> None:
+    write_tree(shop, {"shop/money.py": SHOP["shop/money.py"].replace("125", "124")})
+    assert (await bench.index(shop)).state is JobState.SUCCEEDED
+
+
+async def test_the_first_run_of_a_new_process_reads_nothing_that_did_not_change(bench: Bench, shop: Path, asked: list[int]) -> None:
+    await bench.index(shop)
+    bench.worker = Worker(bench.backend)
+    bench.worker._remembering = asyncio.create_task(bench.worker._remember())
+    await bench.worker._remembering
+    assert len(asked) > 3
+    asked.clear()
+    await edit_and_index(bench, shop)
+    assert len(asked) == 1, "the former facts of the changed file"
+
+
+async def test_a_run_waits_for_what_it_would_read_itself(
+    bench: Bench, shop: Path, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.index(shop)
+    began = asyncio.Event()
+
+    async def noted(*arguments: Any) -> None:
+        began.set()
+        await module.remember(*arguments)
+
+    monkeypatch.setattr("app.worker.remember", noted)
+    worker = bench.worker = Worker(bench.backend)
+    worker._remembering = asyncio.create_task(worker._remember())
+    await began.wait()
+    await edit_and_index(bench, shop)
+    assert worker._remembering.done()
+    assert not worker._remembering.cancelled()
+    assert len(asked) == len(set(asked)) + 1, "nothing is read twice but the former facts of the changed file"
+
+
+async def test_a_run_of_another_repository_does_not_wait(bench: Bench, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await bench.index(shop)
+
+    began = asyncio.Event()
+
+    async def endless(*_: object) -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("app.worker.remember", endless)
+    worker = bench.worker = Worker(bench.backend)
+    worker._remembering = asyncio.create_task(worker._remember())
+    await began.wait()
+    assert (await bench.index(write_tree(tmp_path / "other", SHOP), "other")).state is JobState.SUCCEEDED
+    assert worker._remembering.cancelled()
+
+
+async def test_what_another_version_read_is_not_remembered(bench: Bench, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await bench.index(shop)
+    async with bench.backend.connect() as own:
+        assert await module.newest_index(own, bench.pool.extractor)
+        assert await module.newest_index(own, "another") is None
+        monkeypatch.setattr(module, "MOST_SYMBOLS", 1)
+        newest = await module.newest_index(own, bench.pool.extractor)
+        assert newest is not None
+        worker = Worker(bench.backend)
+        await module.remember(own, newest, worker._memory)
+        assert worker._memory.take((newest.repository_id, newest.created_at)).index.size == 0
