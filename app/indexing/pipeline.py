@@ -32,6 +32,9 @@ from app.storage.writer import IndexWriter, SegmentWriter, StoredVersion
 SEGMENT_ENTRIES: Final = 4_000_000
 """(term, chunk) entries in a segment: about 80 MB in memory, two or three segments for a repository of Django's size."""
 
+SEGMENT_FILES: Final = 20_000
+"""Files in a segment, however small: a segment is a transaction, and a run that is killed loses no more than the last one."""
+
 COPY_FILES: Final = 128
 """Files per COPY: large enough to be fast, small enough to overlap with parsing."""
 
@@ -206,6 +209,7 @@ async def _store_segment(
         _note(result, stored, tree)
     else:
         return True
+    before = tree.analysed
     async with writer.segment() as segment:
         postings = PostingsBuilder()
         async for result in results:
@@ -217,7 +221,7 @@ async def _store_segment(
             if pending.is_full:
                 await _write(pending, segment, postings, tree)
                 await report("analyse", len(tree.versions) + len(tree.skipped), total)
-                if postings.entries > SEGMENT_ENTRIES:
+                if postings.entries > SEGMENT_ENTRIES or tree.analysed - before >= SEGMENT_FILES:
                     await _finish(segment, postings)
                     return False
         await _write(pending, segment, postings, tree)

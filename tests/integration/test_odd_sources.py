@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from app.domain.analysis import FileAnalysis
 from app.domain.index import JobState, RepositorySource
+from app.indexing import pipeline
+from app.storage.writer import SegmentWriter, WrittenFile
 from app.worker import Worker
 from tests.integration.conftest import SHOP, Bench, write_tree
 from tests.integration.index_content import index_content
@@ -102,3 +106,25 @@ async def test_modes_and_times_are_no_changes(bench: Bench, shop: Path) -> None:
     job = await bench.index(shop)
     assert (job.result["analysed"], job.result["unchanged"]) == (0, len(SHOP))
     assert await index_content(bench.backend, "shop") == before
+
+
+async def test_a_run_that_is_cut_off_loses_no_more_than_a_segment(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = write_tree(tmp_path / "tree", {f"f{n:03}.py": f"def name_{n}(): ...\n" for n in range(300)})
+    monkeypatch.setattr(pipeline, "SEGMENT_FILES", 128)
+    write, written = SegmentWriter.add, 0
+
+    async def add(self: SegmentWriter, analyses: Sequence[FileAnalysis]) -> list[WrittenFile]:
+        nonlocal written
+        written += len(analyses)
+        if written == 300:
+            raise asyncio.CancelledError
+        return await write(self, analyses)
+
+    with monkeypatch.context() as cut:
+        cut.setattr(SegmentWriter, "add", add)
+        with pytest.raises(asyncio.CancelledError):
+            await bench.index(tree, "tree")
+    job = await bench.index(tree, "tree")
+    assert (job.state, job.result["analysed"], job.result["unchanged"]) == (JobState.SUCCEEDED, 44, 256)
+    await bench.index(tree, "fresh")
+    assert (await index_content(bench.backend, "tree"))[0] == (await index_content(bench.backend, "fresh"))[0]

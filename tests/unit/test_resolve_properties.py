@@ -58,6 +58,30 @@ SOURCES = {
             kept = Kept(3)
             kept.use()
         """,
+    "tree.py": """
+        from made import make
+        from other import g
+        def step(): pass
+        nodes = {}
+        nodes["self"] = nodes
+        nodes["run"] = step
+        nodes["deep"] = [nodes, {"in": [make, {"out": [nodes, {"end": [g, {"last": [step]}]}]}]}]
+        def grow(): return [grow(), {"a": [make, grow()]}]
+        def walk():
+            nodes["self"]["run"]()
+            nodes["deep"][0]["run"]()
+            for node in nodes["deep"]: node["in"][0]()
+        """,
+    "walk.py": """
+        from tree import grow, nodes
+        def far():
+            grow()[0][0][1]["a"][0]()
+            grow()[1]["a"][1][1]["a"][0]()
+            nodes["self"]["self"]["run"]()
+            nodes["deep"][1]["in"][0]()
+            nodes["deep"][1]["in"][1]["out"][1]["end"][0](1)
+            nodes["deep"][1]["in"][1]["out"][1]["end"][1]["last"][0]()
+        """,
     "tsconfig.json": '{"compilerOptions": {"paths": {"@/*": ["lib/*"]}}}',
     "lib/tool.ts": "export function turn() {}\n",
     "src/tool.ts": "export function turn() {}\n",
@@ -109,6 +133,12 @@ VARIANTS: dict[str, list[str | None]] = {
         "from other import Square\ndef make(): return Square()\nclass Kept(Square): pass\ndef outer(): return {'a': make}\n",
         None,
     ],
+    "tree.py": [
+        "from uses import work\nnodes = {}\nnodes['self'] = nodes\nnodes['run'] = work\nnodes['deep'] = [nodes, {'in': [work]}]\n",
+        "from made import make\nnodes = [make]\nnodes.append(nodes)\ndef grow(): return [nodes, grow(), {'a': [grow()]}]\n",
+        None,
+    ],
+    "grown.py": ["from tree import nodes\nfrom uses import apply\nnodes['run'] = apply\nnodes['deep'][1]['in'] = [apply]\n"],
     "late.py": ["from made import Kept\nclass Later(Kept):\n    def late(self): pass\n"],
     "passing.py": [
         "from uses import apply\nfrom other import g\napply(g)\n",
@@ -186,6 +216,9 @@ POPULAR = {
         f"use{number}.py": f"from text import slug\ndef f{number}(name):\n    made = slug(name)\n    return made.show()\n"
         for number in range(5)
     },
+    "ring.py": "from task import task\ndef ring():\n    return [ring(), lookup.get(1), {'in': [ring(), task]}]\n",
+    "spin.py": "from ring import ring\ndef spin():\n    ring()[2]['in'][1]()\n",
+    "task.py": "def first(): pass\ndef second(): pass\ntask = first\n",
     "given.py": "class Given:\n    def strip(self): pass\nclass Other:\n    def strip(self): pass\n",
 }
 
@@ -202,8 +235,18 @@ POPULAR = {
             "def slug(value, extra=None):\n    return Kept()\nclass Kept:\n    def show(self): pass\n",
             {f"use{n}.py" for n in range(5)},
         ),
+        ("new.py", "def get(key):\n    return key\n", {"ring.py"}),
+        ("task.py", "task = second\n", {"ring.py", "spin.py"}),
     ],
-    ids=["the same value", "an unknown value", "another value", "a call beside it", "another result"],
+    ids=[
+        "the same value",
+        "an unknown value",
+        "another value",
+        "a call beside it",
+        "another result",
+        "a collection in itself",
+        "another item of it",
+    ],
 )
 def test_a_value_is_followed_as_far_as_it_is_another(path: str, added: str, expected: set[str]) -> None:
     before = {file.path: file for file in facts(POPULAR)}

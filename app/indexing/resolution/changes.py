@@ -7,7 +7,7 @@ at when it is called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -18,7 +18,7 @@ from app.indexing.resolution.index import Definition, DefinitionIndex, Module
 from app.indexing.resolution.meaning import Container, Meaning, Place
 from app.indexing.resolution.names import Names
 
-DEEPEST: Final = 3
+DEEPEST: Final = 5
 """Collections in collections that are compared; beyond it they count as changed."""
 
 NameInFile = tuple[str, str]
@@ -38,6 +38,8 @@ class Changes:
     def __init__(self, before: DefinitionIndex, after: DefinitionIndex) -> None:
         self._before, self._after = before, after
         self._leads: dict[NameInFile, frozenset[NameInFile] | None] = {}
+        self._called: dict[NameInFile, Sequence[Definition]] = {}
+        self._anywhere: dict[str, Sequence[Definition]] = {}
 
     def is_other(self, path: str, name: str, others: Set[NameInFile]) -> bool:
         """Whether what the file binds to a name may be another value now. ``others`` are names of which that is known."""
@@ -45,10 +47,7 @@ class Changes:
 
     def given_otherwise(self, path: str, callee: str, others: Set[NameInFile]) -> Iterator[Definition]:
         """The functions whose parameters may be given other values by the file's calls of ``callee``."""
-        before, after = self._before.modules.get(path), self._after.modules.get(path)
-        functions = {function.id: function for function in self._reached(self._before, before, callee)}
-        functions |= {function.id: function for function in self._reached(self._after, after, callee)}
-        for function in functions.values():
+        for function in self._reached(path, callee):
             key = (function.module.path, f"{function.local}({function.ordinal}")
             if self._differs(key, others, partial(self._leads_into, function)):
                 yield function
@@ -73,20 +72,39 @@ class Changes:
         before, after = self._before.derived(Names), self._after.derived(Names)
         return _compared(_traced(before, _given(before, was)), _traced(after, _given(after, now)))
 
-    def _reached(self, index: DefinitionIndex, module: Module | None, callee: str) -> Iterator[Definition]:
-        """The functions that calls in the file can pass something to: see ``CallSites.of``."""
-        names = index.derived(Names)
-        for definition in index.everywhere(callee):
-            if definition.is_type:
-                made = names.constructor(definition)
-                yield from made.definitions if made is not None else ()
-            elif definition.is_callable and definition.kind not in (SymbolKind.CONSTRUCTOR, SymbolKind.METHOD):
-                yield definition
-        for definition in module.definitions if module is not None else ():
-            if definition.is_callable and definition.name == callee:
-                yield definition
-        if module is not None:
-            yield from names.flow.passed.by_another_name(module)
+    def _reached(self, path: str, callee: str) -> Sequence[Definition]:
+        """The functions that calls in the file can pass something to, before or after: see ``CallSites.of``."""
+        if (path, callee) not in self._called:
+            functions = {function.id: function for function in self._reached_anywhere(callee)}
+            for index in (self._before, self._after):
+                if (module := index.modules.get(path)) is not None:
+                    functions |= {function.id: function for function in _reached_in(index, module, callee)}
+            self._called[path, callee] = tuple(functions.values())
+        return self._called[path, callee]
+
+    def _reached_anywhere(self, callee: str) -> Sequence[Definition]:
+        """Those of them that calls in any file can reach: asked for by many files."""
+        if callee not in self._anywhere:
+            found = [function for index in (self._before, self._after) for function in _functions_named(index, callee)]
+            self._anywhere[callee] = tuple({function.id: function for function in found}.values())
+        return self._anywhere[callee]
+
+
+def _functions_named(index: DefinitionIndex, callee: str) -> Iterator[Definition]:
+    names = index.derived(Names)
+    for definition in index.everywhere(callee):
+        if definition.is_type:
+            made = names.constructor(definition)
+            yield from made.definitions if made is not None else ()
+        elif definition.is_callable and definition.kind not in (SymbolKind.CONSTRUCTOR, SymbolKind.METHOD):
+            yield definition
+
+
+def _reached_in(index: DefinitionIndex, module: Module, callee: str) -> Iterator[Definition]:
+    for definition in module.definitions:
+        if definition.is_callable and definition.name == callee:
+            yield definition
+    yield from index.derived(Names).flow.passed.by_another_name(module)
 
 
 def _same(index: DefinitionIndex, definition: Definition) -> Definition | None:
@@ -134,7 +152,8 @@ def _compared(before: _Trace | None, after: _Trace | None) -> frozenset[NameInFi
     return before.leads | after.leads
 
 
-def _traced(names: Names, meanings: Iterable[Meaning | None], depth: int = 0) -> _Trace | None:
+def _traced(names: Names, meanings: Iterable[Meaning | None], around: Sequence[object] = ()) -> _Trace | None:
+    """``around``: the collections that hold these values, outermost first. One that holds itself is said by its place among them."""
     identities: list[object] = []
     leads: set[NameInFile] = set()
     for meaning in meanings:
@@ -142,11 +161,17 @@ def _traced(names: Names, meanings: Iterable[Meaning | None], depth: int = 0) ->
         for one in meaning.each if meaning is not None else ():
             held: object = None
             if one.container is not None:
-                inside = _traced(names, _inside(names, one, one.container), depth + 1) if depth < DEEPEST else None
-                if inside is None:
+                collection = (one.identity, tuple((binding, place) for _, binding, place in one.container.added))
+                if collection in around:
+                    held = around.index(collection)
+                elif len(around) == DEEPEST:
                     return None
-                held = inside.identity
-                leads |= inside.leads
+                else:
+                    inside = _traced(names, _inside(names, one, one.container), (*around, collection))
+                    if inside is None:
+                        return None
+                    held = inside.identity
+                    leads |= inside.leads
                 if one.container.generator is not None:
                     leads.add((one.container.generator.module.path, one.container.generator.name))
             each.add((one.identity, one.certain, one.opaque, held))
