@@ -10,6 +10,7 @@ from typing import Final
 from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
+from starlette.types import Scope
 
 from app.domain import access
 from app.domain.access import ANYONE, FORGE, NOBODY, Caller, KeyScope
@@ -87,6 +88,12 @@ def needs_of(route: BaseRoute) -> Needs:
     """Raises KeyError for a route that nobody has thought about."""
     assert isinstance(route, APIRoute)
     return Needs.NOTHING if route.path in PAGES else NEEDS[route.operation_id or route.path]
+
+
+def only_reads(scope: Scope) -> bool:
+    """Whether the request changes nothing, so that its answer may be given up half done."""
+    route = scope.get("route")
+    return scope["method"] == "GET" or (isinstance(route, APIRoute) and needs_of(route) is Needs.SEARCH)
 
 
 def check_complete(routes: Iterable[BaseRoute]) -> None:

@@ -1,24 +1,15 @@
-"""Which calls are let in: as many as the database can serve, for as long as their client listens."""
+"""Which calls are let in: as many as the database can serve."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-from fastapi import Request
 
 from app.config import Settings
 from app.domain.errors import Overloaded
 from app.observability import metrics
-
-T = TypeVar("T")
-
-
-class ClientGone(Exception):
-    """The client closed its connection; nobody reads the answer."""
 
 
 class Places:
@@ -89,23 +80,3 @@ def gates(settings: Settings) -> Gates:
         waiting=Places("waiting", http.waiting, wait_ms),
         uploads=Places("uploads", http.uploads, wait_ms),
     )
-
-
-async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of ``work``, which is cancelled when the client goes away; raises ClientGone then."""
-    task = asyncio.ensure_future(work)
-    watch = asyncio.ensure_future(_disconnect(request))
-    try:
-        await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ClientGone
-        return task.result()
-    finally:
-        task.cancel()
-        watch.cancel()
-        await asyncio.gather(task, watch, return_exceptions=True)
-
-
-async def _disconnect(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

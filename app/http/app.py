@@ -16,6 +16,7 @@ from app.http import openapi, problems
 from app.http.access import Guard, check_complete, let_in
 from app.http.admission import gates
 from app.http.audit import Audited
+from app.http.client_watch import EndsWithClient
 from app.http.limits import Limits
 from app.http.middleware import BodyLimit, HeadAsGet, RequestContext
 from app.http.own_origin import OwnOrigin
@@ -74,6 +75,7 @@ def create_app(service_factory: ServiceFactory, settings: Settings, hosts: Colle
             Middleware(OwnOrigin, hosts=hosts),
             Middleware(Audited),
             Middleware(HeadAsGet),
+            Middleware(EndsWithClient),
             Middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=5),
             Middleware(BodyLimit, limit=MAX_BODY_BYTES, larger=_larger_bodies(settings), stall_seconds=settings.http.stall_seconds),
         ],

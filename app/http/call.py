@@ -1,4 +1,4 @@
-"""A call that reads the index: let in while there is a place, ended with its client, bounded in time."""
+"""A call that reads the index: let in while there is a place, bounded in time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 
 from app.config import Settings
 from app.domain.errors import NotIndexed, QueryNotServable, RepositoryNotFound, RevisionNotFound
-from app.http.admission import Admission, Gates, while_connected
+from app.http.admission import Admission, Gates
 from app.http.service import CurrentGates, CurrentService, CurrentSettings, Service
 
 T = TypeVar("T")
@@ -34,11 +34,8 @@ class Call:
     async def answer(self, work: Callable[[Service], Awaitable[T]], field: str = "repository") -> T:
         """The result of ``work`` within the longest deadline of a search. ``field``: which one to blame for an unknown repository.
 
-        Raises Overloaded, QueryNotServable when time runs out, ClientGone, and what ``work`` raises.
+        Raises Overloaded, QueryNotServable when time runs out, and what ``work`` raises.
         """
-        return await while_connected(self.request, self._within_bounds(work, field))
-
-    async def _within_bounds(self, work: Callable[[Service], Awaitable[T]], field: str) -> T:
         most_ms = self.settings.search.max_deadline_ms
         async with self.admission.place():
             try:

@@ -17,7 +17,6 @@ from starlette.routing import Match
 
 from app.domain.errors import FourfoldError, InvalidRequest, NotAllowed, NotAuthenticated
 from app.http.access import challenge
-from app.http.admission import ClientGone
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -90,7 +89,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(FourfoldError, _fourfold)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, of_http)
-    app.add_exception_handler(ClientGone, _client_gone)
 
 
 def problem_of(response: ProblemResponse) -> Problem:
@@ -149,10 +147,6 @@ def of_http(request: Request, error: Exception) -> Response:
         headers["Allow"] = ", ".join(_allowed_methods(request))
         detail = f"Allowed here: {headers['Allow']}."
     return ProblemResponse(status, HTTP_CODES.get(status, "http_error"), detail, request_id=_request_id(request), headers=headers)
-
-
-def _client_gone(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=499)
 
 
 def _allowed_methods(request: Request) -> list[str]:

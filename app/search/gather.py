@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import TypeAlias
 
 import structlog
 
@@ -16,6 +17,7 @@ from app.ports import Retriever
 from app.search.progress import SILENT, Progress
 
 OnDegraded = Callable[[Degradation], None]
+Outcome: TypeAlias = "asyncio.Task[RankedList | Degradation]"
 
 _log = structlog.get_logger(__name__)
 
@@ -31,19 +33,36 @@ class Gathered:
         return Gathered({**earlier.lists, **self.lists}, earlier.degraded + self.degraded)
 
 
-async def gather(retrievers: Sequence[Retriever], query: RetrievalQuery, on_degraded: OnDegraded, progress: Progress = SILENT) -> Gathered:
+async def gather(
+    retrievers: Sequence[Retriever], query: RetrievalQuery, on_degraded: OnDegraded, progress: Progress = SILENT, last_ms: int = 0
+) -> Gathered:
     """Ask all ``retrievers``; ``query.deadline_ms`` bounds each of them. ``progress`` learns of each list when it arrives.
 
+    While none has found anything, all go on until the first does or ``last_ms`` are over: a late answer is better than an empty one.
     Raises InvalidRequest and QueryNotServable as soon as a retriever does, and StoreUnavailable when that is why all failed.
     """
+    tasks = {asyncio.create_task(_told(retriever, query, progress)): retriever.modality for retriever in retrievers}
     try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_told(retriever, query, progress)) for retriever in retrievers]
-    except* (InvalidRequest, QueryNotServable) as refusals:
-        refusal = refusals.exceptions[0]
-    else:
-        return _collect([task.result() for task in tasks], on_degraded)
-    raise refusal
+        late = await _until_due(set(tasks), query.deadline_ms / 1_000, last_ms / 1_000)
+        outcomes = [_timed_out(tasks[task], query, progress) if task in late else task.result() for task in tasks]
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return _collect(outcomes, on_degraded)
+
+
+async def _until_due(waiting: set[Outcome], due: float, last: float) -> set[Outcome]:
+    """Those that are late. Raises what a task raises."""
+    started = perf_counter()
+    found = False
+    while waiting:
+        left = (due if found else max(due, last)) - (perf_counter() - started)
+        if left <= 0:
+            break
+        done, waiting = await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        found |= any(isinstance(outcome := task.result(), RankedList) and outcome.files for task in done)
+    return waiting
 
 
 def _collect(outcomes: Sequence[RankedList | Degradation], on_degraded: OnDegraded) -> Gathered:
@@ -56,6 +75,13 @@ def _collect(outcomes: Sequence[RankedList | Degradation], on_degraded: OnDegrad
     return Gathered(lists, degraded)
 
 
+def _timed_out(modality: Modality, query: RetrievalQuery, progress: Progress) -> Degradation:
+    _log.warning("retriever_timeout", modality=modality.value, deadline_ms=query.deadline_ms)
+    outcome = Degradation(modality, "timeout")
+    progress.answered(outcome, query)
+    return outcome
+
+
 async def _told(retriever: Retriever, query: RetrievalQuery, progress: Progress) -> RankedList | Degradation:
     outcome = await _run(retriever, query)
     progress.answered(outcome, query)
@@ -65,12 +91,11 @@ async def _told(retriever: Retriever, query: RetrievalQuery, progress: Progress)
 async def _run(retriever: Retriever, query: RetrievalQuery) -> RankedList | Degradation:
     started = perf_counter()
     try:
-        async with asyncio.timeout(query.deadline_ms / 1_000):
-            ranked = await retriever.retrieve(query)
+        ranked = await retriever.retrieve(query)
     except (InvalidRequest, QueryNotServable):
         raise
-    except TimeoutError:
-        _log.warning("retriever_timeout", modality=retriever.modality.value, deadline_ms=query.deadline_ms)
+    except TimeoutError:  # of the database or a provider
+        _log.warning("retriever_failed", modality=retriever.modality.value, reason="timeout")
         return Degradation(retriever.modality, "timeout")
     except FourfoldError as error:
         _log.warning("retriever_failed", modality=retriever.modality.value, reason=error.code, message=error.message)

@@ -174,12 +174,14 @@ class SearchService:
         if plan.strategy is not Strategy.DIRECT and not any(modality in self._retrievers for modality, _ in plan.modalities):
             names = " and ".join(modality for modality, _ in plan.modalities)
             raise QueryNotServable(f"{names} search is not configured", field="modalities" if request.modalities else "preset")
-        gathered = await self._gather(plan, query, request, started, Gathered(), progress)
         fallback_from = None
         ended = plan.final or query.after is not None
+        # What others can be asked for next is not waited for longer than usual.
+        alone = plan.strategy is not Strategy.DIRECT or ended
+        gathered = await self._gather(plan, query, request, started, Gathered(), progress, patient=alone)
         if plan.strategy is Strategy.DIRECT and not ended and not any(_found_exactly(ranked) for ranked in gathered.lists.values()):
             fallback_from, plan = plan.strategy, fused(query.classification, request.preset, self._profiles)
-            gathered = await self._gather(plan, query, request, started, gathered, progress)
+            gathered = await self._gather(plan, query, request, started, gathered, progress, patient=True)
         ranked = await self._rank(plan, query, gathered)
         if is_rescored(request, plan, query.classification.intent):
             rescored = await _in_time(self._rescore(query, ranked), None, _left(query, started))
@@ -187,7 +189,15 @@ class SearchService:
         return Found(plan, gathered, ranked, fallback_from)
 
     async def _gather(
-        self, plan: Plan, query: RetrievalQuery, request: SearchRequest, started: float, earlier: Gathered, progress: Progress
+        self,
+        plan: Plan,
+        query: RetrievalQuery,
+        request: SearchRequest,
+        started: float,
+        earlier: Gathered,
+        progress: Progress,
+        *,
+        patient: bool,
     ) -> Gathered:
         asked = {*earlier.lists, *(degradation.modality for degradation in earlier.degraded)}
         retrievers = [self._retrievers[m] for m, _ in plan.modalities if m in self._retrievers and m not in asked]
@@ -196,7 +206,14 @@ class SearchService:
         left = int(query.deadline_ms * (1 - KEPT_TO_PRESENT)) - int((perf_counter() - started) * 1_000)
         # A caller who names a time has it; by default one slow retriever leaves time for the rest.
         most = query.deadline_ms if request.timeout_ms else self._settings.retriever_deadline_ms
-        gathered = await gather(retrievers, replace(query, deadline_ms=max(1, min(left, most))), self._on_degraded, progress)
+        timed = replace(query, deadline_ms=max(1, min(left, most)))
+        gathered = await gather(
+            retrievers,
+            timed,
+            self._on_degraded,
+            progress,
+            left if patient and not any(ranked.files for ranked in earlier.lists.values()) else 0,
+        )
         return gathered.with_earlier(earlier)
 
     async def _rank(self, plan: Plan, query: RetrievalQuery, gathered: Gathered) -> list[Candidate]:

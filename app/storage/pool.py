@@ -1,7 +1,8 @@
 """The connection pool of the read path and of short writes.
 
-Retrievers and stores take a connection each, for as long as one statement runs. A statement that outlives its deadline is cancelled on
-the server: by asyncpg when the caller's timeout or cancellation strikes, and by ``statement_timeout`` when the caller is gone.
+Retrievers and stores take a connection each, for as long as one statement runs. A statement that is given up is cancelled on the server
+by asyncpg. A cancellation that reaches the server before its statement does is lost: the connection is closed then, and the server, which
+looks after its clients while it works, ends the statement. ``statement_timeout`` is the last bound.
 
 A caller who is limited to some repositories (domain/access.py) reads on connections of a role that sees no others.
 """
@@ -11,9 +12,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import asyncpg
+import structlog
+from asyncpg.pool import PoolConnectionProxy
 
 from app.domain.access import visible_ids
 from app.domain.errors import StoreUnavailable
@@ -22,6 +25,17 @@ from app.storage.engine import CONNECTION_ERRORS, SERVER_SETTINGS, Connection
 from app.storage.row_security import ROLE, SETTING
 
 _ACQUIRE_SECONDS = 5.0
+
+_CANCEL_SECONDS = 0.5
+"""How long a cancelled statement may take to end before its connection is closed."""
+
+_NOTHING = "SELECT"
+"""Waits for the end of a statement that is being cancelled, and lets the server let go of one that was only prepared."""
+
+_LOOK_AFTER_CLIENTS = "500ms"
+"""How often the server looks whether the client of a running statement is still there. Where a process of ours was killed too."""
+
+_log = structlog.get_logger(__name__)
 
 
 class _Mode(NamedTuple):
@@ -46,6 +60,7 @@ class Pool:
         self._pools: dict[bool, asyncpg.Pool[asyncpg.Record]] = {}
         self._modes: dict[int, _Mode] = {}
         self._opening = asyncio.Lock()
+        self._ending: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Connect; raises StoreUnavailable. A later acquire connects anew when the server was down."""
@@ -65,6 +80,7 @@ class Pool:
             **({"role": ROLE} if limited else {}),
             "application_name": self._application_name,
             "statement_timeout": str(self._statement_timeout_ms),
+            "client_connection_check_interval": _LOOK_AFTER_CLIENTS,
         }
         try:
             return await asyncpg.create_pool(
@@ -75,6 +91,7 @@ class Pool:
                 max_inactive_connection_lifetime=60,
                 reset=_no_reset,
                 init=self._begun,
+                connect=_connect,
             )
         except CONNECTION_ERRORS as error:
             raise StoreUnavailable(f"cannot reach PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
@@ -113,11 +130,33 @@ class Pool:
         limited = mode.repositories is not None
         pool = self._pools.get(limited) or await self._opened(limited=limited)
         try:
-            async with pool.acquire(timeout=_ACQUIRE_SECONDS) as connection:
+            connection = await pool.acquire(timeout=_ACQUIRE_SECONDS)
+            try:
                 await self._set(connection, mode)
                 yield connection
+            except BaseException:
+                # Not waited for: whoever gave up has no time left.
+                task = asyncio.create_task(self._ended(pool, connection))
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
+                raise
+            await pool.release(connection)
         except CONNECTION_ERRORS as error:
             raise StoreUnavailable(f"lost PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
+
+    async def _ended(self, pool: asyncpg.Pool[asyncpg.Record], connection: Connection) -> None:
+        """Give back a connection whose statement may still be on its way to the server, or running, or only prepared."""
+        assert isinstance(connection, PoolConnectionProxy)
+        try:
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                await connection.execute(_NOTHING)
+        except TimeoutError:
+            _log.warning("statement_outlived_its_cancellation")
+            connection.terminate()
+        except (*CONNECTION_ERRORS, asyncpg.PostgresError):
+            connection.terminate()
+        finally:
+            await pool.release(connection)
 
     async def _begun(self, connection: Connection) -> None:
         self._modes[connection.get_server_pid()] = _Mode()
@@ -135,3 +174,18 @@ class Pool:
 
 async def _no_reset(connection: Connection) -> None:
     """Nothing here leaves session state behind, so the round trip of asyncpg's own reset would be wasted."""
+
+
+async def _connect(*args: Any, **kwargs: Any) -> asyncpg.Connection[asyncpg.Record]:
+    """A new connection. One that is given up is made to its end and then closed: asyncpg cannot be stopped at every moment on the way."""
+    making = asyncio.create_task(asyncpg.connect(*args, **kwargs))
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        making.add_done_callback(_close)
+        raise
+
+
+def _close(made: asyncio.Task[asyncpg.Connection[asyncpg.Record]]) -> None:
+    if not made.cancelled() and made.exception() is None:
+        made.result().terminate()

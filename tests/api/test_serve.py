@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 
 from app.config import Settings
 from app.domain.errors import ConfigurationError, FourfoldError
-from app.http.serve import bind, serve, url_of
+from app.http.serve import HEAP_BLOCK_BYTES, bind, serve, url_of
 from app.worker_process import running_worker
 
 from .twins import MemoryService, factory
@@ -193,3 +194,30 @@ def test_a_worker_whose_parent_is_gone_does_not_start() -> None:
     orphan = [sys.executable, "-m", "app", "worker", "--child", "1"]
     ran = subprocess.run(orphan, capture_output=True, text=True, check=False, timeout=60)
     assert (ran.returncode, ran.stderr) == (1, "fourfold: the process that started this worker is gone\n")
+
+
+HEAP = """
+import ctypes
+from app.http.serve import HEAP_BLOCK_BYTES, keep_heap_small
+
+class Facts(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
+
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Facts
+keep_heap_small()
+del_me = bytearray(16 << 20)
+del del_me  # from now on glibc by itself would keep blocks of this size in its heap
+before = libc.mallinfo2()
+blocks = [bytearray(2 * HEAP_BLOCK_BYTES) for _ in range(100)]
+after = libc.mallinfo2()
+print(after.arena - before.arena, after.hblkhd - before.hblkhd)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library has another heap")
+def test_large_blocks_are_no_part_of_the_heap() -> None:
+    ran = subprocess.run([sys.executable, "-c", HEAP], capture_output=True, text=True, check=True)
+    heap, mapped = map(int, ran.stdout.split())
+    assert heap < 1_000_000
+    assert mapped > 90 * 2 * HEAP_BLOCK_BYTES

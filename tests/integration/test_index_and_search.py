@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.bootstrap import compose
+from app.config import SearchSettings
 from app.domain.errors import NotIndexed, RepositoryNotFound
 from app.domain.index import JobState, RepositorySource
-from app.domain.query import Dedupe, Filters, Intent, Modality, Strategy
+from app.domain.query import Dedupe, Filters, Intent, Modality, Preset, SearchRequest, Strategy
 from tests.integration.conftest import Bench, write_tree
 
 pytestmark = pytest.mark.anyio
@@ -155,3 +159,18 @@ async def test_stale_is_told(bench: Bench, shop: Path) -> None:
     await bench.service.jobs.enqueue("shop")
     assert (await bench.service.repositories.get("shop")).stale
     assert (await bench.search("cart")).scope.snapshots[0].stale
+
+
+async def test_a_store_that_is_slow_for_everybody_is_waited_for(bench: Bench, shop: Path) -> None:
+    await bench.index(shop)
+    search = SearchSettings(retriever_deadline_ms=50, deadline_ms=10_000)
+    service = compose(replace(bench.backend, settings=bench.backend.settings.model_copy(update={"search": search})))
+    async with bench.backend.connect() as holder:
+        transaction = holder.transaction()
+        await transaction.start()
+        await holder.execute("LOCK TABLE chunk, symbol, posting, edge, file IN ACCESS EXCLUSIVE MODE")
+        asked = asyncio.create_task(service.search.search(SearchRequest("how is tax added to the total", preset=Preset.THOROUGH)))
+        await asyncio.sleep(0.5)  # every retriever's deadline is over
+        assert not asked.done()
+        await transaction.rollback()
+    assert (await asked).results

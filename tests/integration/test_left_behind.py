@@ -1,4 +1,4 @@
-"""A request that was given up by its client leaves no statement running and no connection taken.
+"""A request that was given up, by its client or by its deadline, leaves no statement running and no connection taken.
 
 Another session locks the tables that retrievers read, so that every statement of a request is caught waiting; it would go on for the
 statement timeout, which is far away.
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.anyio
 
 PLACES: Final = 8
 ROUNDS: Final = 8
-"""Of each kind of request, as many at a time as there are places: 17 kinds are 136 requests given up."""
+"""Of each kind of request, as many at a time as there are places: 24 kinds are 192 requests given up."""
 
 LOCKED: Final = (
     "chunk",
@@ -43,9 +43,20 @@ LOCKED: Final = (
     "name_word",
     "skipped_file",
 )
+LISTED: Final = {
+    "repositories": "repository",
+    "repository": "repository",
+    "jobs": "job",
+    "scopes": "saved_scope",
+    "keys": "api_key",
+    "audit": "audit",
+}
+"""Lists, and the table that each is read from; the other kinds of request read the tables above."""
+
+OVERLOADED: Final = "urn:fourfold:problem:overloaded"
 LONG: Final = SearchSettings(deadline_ms=10_000, max_deadline_ms=60_000, retriever_deadline_ms=60_000, concurrency=PLACES)
 WAITING: Final = """
-    SELECT count(*) FROM pg_stat_activity
+    SELECT state || ' since ' || (clock_timestamp() - state_change) || ': ' || left(query, 200) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'fourfold' AND state <> 'idle'
 """
 
@@ -109,6 +120,12 @@ async def _whole(port: int, request: bytes) -> tuple[int, bytes]:
     return int(head.split()[1]), body
 
 
+async def asked(port: int, request: bytes) -> tuple[int, dict[str, Any]]:
+    """Status and body of an answer in JSON."""
+    status, body = await _whole(port, request)
+    return status, json.loads(body)
+
+
 async def answer_of(port: int, request: bytes) -> bytes:
     """The body of an answer with status 200."""
     status, body = await _whole(port, request)
@@ -141,29 +158,36 @@ REQUESTS: Final[dict[str, Callable[[Running], bytes]]] = {
     "impact": lambda r: get(f"/v1/symbols/{r.symbol}/impact?depth=3"),
     "difference": lambda r: post("/v1/impact", {"repository": "shop", "diff": DIFF}),
     "file": lambda r: get("/v1/files?repository=shop&path=shop/money.py"),
+    "coverage": lambda r: get("/v1/repositories/shop/coverage"),
+    "repositories": lambda r: get("/v1/repositories"),
+    "repository": lambda r: get("/v1/repositories/shop"),
+    "jobs": lambda r: get("/v1/jobs"),
+    "scopes": lambda r: get("/v1/scopes"),
+    "keys": lambda r: get("/v1/keys"),
     "why not": lambda r: get("/v1/why-not?q=add_tax&repository=shop&path=shop/money.py"),
 }
 
 
 @asynccontextmanager
-async def locked(running: Running) -> AsyncIterator[Callable[[], Any]]:
-    """No other session reads the tables; gives a function that counts the statements of the service that run."""
+async def locked(running: Running, *tables: str) -> AsyncIterator[Callable[[], Any]]:
+    """No other session reads the tables; gives a function that lists the statements of the service that run."""
     async with running.bench.backend.connect() as holder, running.bench.backend.connect() as watcher:
         transaction = holder.transaction()
         await transaction.start()
-        await holder.execute(f"LOCK TABLE {', '.join(LOCKED)} IN ACCESS EXCLUSIVE MODE")
+        await holder.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
         try:
-            yield lambda: watcher.fetchval(WAITING)
+            yield lambda: watcher.fetch(WAITING)
         finally:
             await transaction.rollback()
 
 
-async def until(condition: Callable[[int], bool], count: Callable[[], Any], what: str) -> None:
+async def until(some: bool, running: Callable[[], Any], what: str) -> None:
+    """Returns when there are statements, or none; fails when it stays otherwise."""
     for _ in range(400):
-        if condition(await count()):
+        if bool(await running()) is some:
             return
         await asyncio.sleep(0.025)
-    raise AssertionError(f"{what}: {await count()} statements")
+    raise AssertionError(f"{what}: {[row[0] for row in await running()]}")
 
 
 async def all_answer(running: Running) -> None:
@@ -173,14 +197,33 @@ async def all_answer(running: Running) -> None:
 
 
 async def test_clients_that_leave_leave_nothing_running(running: Running) -> None:
-    async with locked(running) as count:
-        for kind, request in REQUESTS.items():
-            opened = [await asyncio.open_connection("127.0.0.1", running.port) for _ in range(ROUNDS)]
-            for _, writer in opened:
-                writer.write(request(running))
-            await until(lambda active: active > 0, count, f"{kind} did not reach the database")
-            await asyncio.sleep(0.1)  # some wait for a statement that one of them makes for all
-            for _, writer in opened:
-                writer.transport.abort()
-            await until(lambda active: active == 0, count, f"{kind} goes on without its client")
+    for tables in (LOCKED, *((table,) for table in sorted(set(LISTED.values())))):
+        kinds = {kind: request for kind, request in REQUESTS.items() if LISTED.get(kind, "chunk") in tables}
+        async with locked(running, *tables) as statements:
+            for kind, request in kinds.items():
+                opened = [await asyncio.open_connection("127.0.0.1", running.port) for _ in range(ROUNDS)]
+                for _, writer in opened:
+                    writer.write(request(running))
+                await until(True, statements, f"{kind} did not reach the database")
+                await asyncio.sleep(0.1)  # some wait for a statement that one of them makes for all
+                for _, writer in opened:
+                    writer.transport.abort()
+                await until(False, statements, f"{kind} goes on without its client")
+    await all_answer(running)
+
+
+async def test_deadlines_leave_nothing_running(running: Running) -> None:
+    searches = {kind: request(running) for kind, request in REQUESTS.items() if request(running).startswith(b"POST /v1/search HTTP")}
+    given_up = 0
+    async with locked(running, *LOCKED) as statements:
+        for milliseconds in (200, 120):  # the later statements of a search have the less time, down to none
+            for kind, request in searches.items():
+                body = json.loads(request.partition(b"\r\n\r\n")[2]) | {"timeout_ms": milliseconds}
+                answers = [asyncio.create_task(asked(running.port, post("/v1/search", body))) for _ in range(ROUNDS)]
+                for status, answer in await asyncio.gather(*answers):
+                    # Retrievers are given up at their deadline, and what would be read after them soon after.
+                    assert (status, answer.get("partial"), answer.get("type")) in ((200, True, None), (503, None, OVERLOADED)), kind
+                    given_up += 1
+                await until(False, statements, f"{kind} goes on after its deadline")
+    assert given_up >= 100
     await all_answer(running)

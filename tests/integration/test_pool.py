@@ -14,6 +14,7 @@ import pytest
 
 from app.domain.errors import StoreUnavailable
 from app.storage.dsn import parse_dsn
+from app.storage.engine import connection
 from app.storage.pool import Pool
 
 pytestmark = pytest.mark.anyio
@@ -29,11 +30,23 @@ class Between:
         self._server = server
         self._clients: list[asyncio.StreamWriter] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._open: set[asyncio.StreamReader] = set()
+        self._held: set[asyncio.StreamReader] = set()
+        self._going = asyncio.Event()
+
+    def hold(self) -> None:
+        """What open connections send from now on waits for ``let_go``; new ones are not held."""
+        self._held |= self._open
+
+    def let_go(self) -> None:
+        self._held.clear()
+        self._going.set()
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_unix_connection(f"{self._server}/.s.PGSQL.{PORT}")
         self._clients.append(writer)
-        self._tasks |= {asyncio.create_task(_pass_on(reader, to_server)), asyncio.create_task(_pass_on(from_server, writer))}
+        self._open.add(reader)
+        self._tasks |= {asyncio.create_task(self._pass_on(reader, to_server)), asyncio.create_task(self._pass_on(from_server, writer))}
 
     async def say_that_it_goes(self) -> None:
         for client in self._clients:
@@ -47,15 +60,16 @@ class Between:
         for client in self._clients:
             client.close()
 
-
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        with suppress(ConnectionError):
-            while block := await reader.read(1 << 16):
-                writer.write(block)
-                await writer.drain()
-    finally:
-        writer.close()
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with suppress(ConnectionError):
+                while block := await reader.read(1 << 16):
+                    if reader in self._held:
+                        await self._going.wait()
+                    writer.write(block)
+                    await writer.drain()
+        finally:
+            writer.close()
 
 
 @asynccontextmanager
@@ -72,11 +86,43 @@ async def between(database_url: str) -> AsyncIterator[tuple[Between, str]]:
 async def test_a_connection_that_was_told_of_the_end_is_no_fault_of_the_service(database_url: str, anyio_backend: str) -> None:
     async with between(database_url) as (server, url):
         pool = Pool(url, size=1, statement_timeout_ms=5_000)
-        async with pool.connection() as connection:
-            assert await connection.fetchval("SELECT 1") == 1
+        async with pool.connection() as used:
+            assert await used.fetchval("SELECT 1") == 1
         await server.say_that_it_goes()
         await asyncio.sleep(0.05)
         with pytest.raises(StoreUnavailable):
-            async with pool.keyed() as connection:
-                await connection.fetchval("SELECT 1")
+            async with pool.keyed() as used:
+                await used.fetchval("SELECT 1")
+        await pool.close()
+
+
+RUNNING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT pg_sleep%' AND state <> 'idle'"
+
+
+async def _ended(database_url: str) -> None:
+    """Returns when no such statement runs; fails when one goes on."""
+    async with connection(database_url) as watcher:
+        for _ in range(200):
+            if await watcher.fetchval(RUNNING) == 0:
+                return
+            await asyncio.sleep(0.05)
+    raise AssertionError("the statement goes on")
+
+
+async def test_a_statement_that_comes_after_its_cancellation_is_ended(database_url: str, anyio_backend: str) -> None:
+    async with between(database_url) as (server, url):
+        pool = Pool(url, size=1, statement_timeout_ms=60_000)
+        async with pool.connection() as used:
+            await used.fetchval("SELECT 1")
+        server.hold()
+        passed = asyncio.create_task(asyncio.sleep(1.0))
+        passed.add_done_callback(lambda _: server.let_go())
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1), pool.connection() as used:
+                await used.fetchval("SELECT pg_sleep(60)")
+        assert not passed.done()  # whoever gives up does not wait for the server
+        await passed  # the cancellation, on a connection of its own, has found nothing to cancel
+        await _ended(database_url)
+        async with pool.connection() as used:
+            assert await used.fetchval("SELECT 1") == 1
         await pool.close()

@@ -38,7 +38,12 @@ class Fixture:
     """A service whose retrievers answer with prepared lists; modalities without one find nothing."""
 
     def __init__(
-        self, classification: Classification, *retrievers: ListRetriever, scope: Scope | None = None, chunks: MemoryChunks | None = None
+        self,
+        classification: Classification,
+        *retrievers: ListRetriever,
+        scope: Scope | None = None,
+        chunks: MemoryChunks | None = None,
+        settings: SearchSettings | None = None,
     ) -> None:
         self.retrievers = {m: ListRetriever(RankedList(m, ())) for m in Modality} | {r.modality: r for r in retrievers}
         self.snapshots = FixedSnapshots(scope or Scope((snapshot(),)))
@@ -49,7 +54,7 @@ class Fixture:
             self.snapshots,
             chunks or MemoryChunks(),
             dict(self.retrievers),
-            SearchSettings(),
+            settings or SearchSettings(),
             self.degraded.append,
         )
 
@@ -121,6 +126,34 @@ async def test_a_late_retriever_is_left_behind() -> None:
     assert paths(answer) == ["a.py"]
     assert answer.routing.degraded == (Degradation(SEMANTIC, "timeout"),)
     assert answer.took_ms < 2_000
+
+
+IMPATIENT = SearchSettings(retriever_deadline_ms=20, deadline_ms=10_000)
+
+
+def after(seconds: float, path: str, modality: Modality) -> ListRetriever:
+    return ListRetriever(ranked(modality, path), seconds=seconds)
+
+
+async def test_while_nobody_has_answered_all_go_on() -> None:
+    never = [after(60, "never.py", modality) for modality in (TEXT, STRUCTURAL)]
+    fixture = Fixture(UNDERSTAND, after(0.2, "late.py", SEMANTIC), *never, settings=IMPATIENT)
+    answer = await fixture.search()
+    assert paths(answer) == ["late.py"]
+    assert {degradation.modality for degradation in answer.routing.degraded} == {TEXT, STRUCTURAL}
+
+
+async def test_a_direct_route_that_is_late_goes_on_to_the_others() -> None:
+    fixture = Fixture(DEFINITION, after(60, "never.py", STRUCTURAL), after(0.2, "late.py", TEXT), settings=IMPATIENT)
+    answer = await fixture.search("where is parse defined")
+    assert paths(answer) == ["late.py"]
+    assert answer.routing.fallback_from is Strategy.DIRECT
+
+
+async def test_nobody_is_waited_for_beyond_the_deadline() -> None:
+    never = [after(60, "never.py", modality) for modality in Modality]
+    answer = await Fixture(UNDERSTAND, *never, settings=IMPATIENT).search(timeout_ms=100)
+    assert (answer.results, answer.partial) == ((), True)
 
 
 async def test_the_store_being_gone_is_an_error() -> None:

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from app.domain.errors import FourfoldError, Overloaded
 from app.http import render
 from app.http.access import take_further
-from app.http.admission import while_connected
 from app.http.call import Call, CurrentCall
 from app.http.freshness import await_revision
 from app.http.media import require_json
@@ -43,7 +42,7 @@ async def search_batch(body: BatchBody, call: CurrentCall) -> BatchAnswer:
     """
     call.request.state.log = {"searches": len(body.searches)}
     take_further(call.request, len(body.searches) - 1)
-    return await while_connected(call.request, _answered(body.searches, call))
+    return await _answered(body.searches, call)
 
 
 async def _answered(searches: Sequence[Mapping[str, Any]], call: Call) -> BatchAnswer:

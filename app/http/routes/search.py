@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Query, Response
 from app.domain.query import SearchRequest
 from app.domain.ranking import SearchAnswer
 from app.http import render
-from app.http.admission import while_connected
 from app.http.call import Call, CurrentCall
 from app.http.freshness import await_revision, is_known, not_modified, search_tag, tagged
 from app.http.media import require_json
@@ -60,7 +59,7 @@ async def search(body: SearchBody, call: CurrentCall) -> AnswerShape:
 
 async def _answer(asked: SearchRequest, call: Call) -> SearchAnswer:
     call.request.state.log = {"query_length": len(asked.query)}
-    found = await while_connected(call.request, _admitted(asked, call))
+    found = await _admitted(asked, call)
     call.request.state.log = log_fields(asked, found)
     return found
 

@@ -16,7 +16,6 @@ from app.domain.errors import FourfoldError
 from app.domain.query import RetrievalQuery, SearchRequest
 from app.domain.ranking import Degradation, RankedList, Routing, SearchAnswer
 from app.http import problems, render
-from app.http.admission import while_connected
 from app.http.call import Call, CurrentCall
 from app.http.freshness import await_revision
 from app.http.media import require_json
@@ -73,7 +72,7 @@ async def search_stream(body: SearchBody, call: CurrentCall) -> StreamingRespons
     events = _Events()
     search = asyncio.create_task(_search(asked, call, events))
     try:
-        first = await while_connected(call.request, events.queue.get())
+        first = await events.queue.get()
         if first[0] == _DONE:  # it ended before it had a route
             search.result()
     except BaseException:
