@@ -17,7 +17,7 @@ from app.domain.index import FileCoverage, Job, JobState, Priority, Repository, 
 from app.domain.left_out import LeftOut
 from app.domain.position import NameAt
 from app.domain.query import Filters, Modality, RetrievalQuery, Scope, Snapshot
-from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, RankedList, SymbolSummary
+from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, LineSpan, RankedList, SymbolSummary
 from app.domain.scopes import SavedScope
 from app.domain.symbols import Impact, IndexedFile, ListPart, Relative, SymbolDetails, SymbolsRequest, UnresolvedCall, Use
 
@@ -80,6 +80,10 @@ class ChunkStore(Protocol):
 
         That is one of ``kinds`` if possible, then the one whose qualified name ``found`` gives for the chunk.
         """
+        ...
+
+    async def spans(self, scope: Scope, chunks: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], LineSpan]:
+        """(repository_id, chunk_id) → the lines of the chunk, for those of which nothing else is shown."""
         ...
 
 

@@ -59,8 +59,10 @@ async def present(
 ) -> Presented:
     """The entries of a page as they are shown; after so many ``seconds`` nothing more is highlighted."""
     give_up = monotonic() + seconds
-    wanted = [(entry.candidate.key.repository_id, chunk.chunk_id) for entry in entries for chunk in (entry.chunk, *entry.others)]
-    chunks = await store.load(query.scope, wanted, _found_definitions(entries), query.filters.kinds) if wanted else {}
+    shown = [(entry.candidate.key.repository_id, entry.chunk.chunk_id) for entry in entries]
+    others = [(entry.candidate.key.repository_id, chunk.chunk_id) for entry in entries for chunk in entry.others]
+    chunks = await store.load(query.scope, shown, _found_definitions(entries), query.filters.kinds) if shown else {}
+    spans = await store.spans(query.scope, others) if others else {}
     size = cost_of_marking(query)
 
     def make() -> Presented:
@@ -70,7 +72,7 @@ async def present(
             is_marked = chunk is None or (monotonic() < give_up and len(chunk.text) * size <= _LARGEST_WORK)
             unmarked |= not is_marked
             marks = highlights(chunk, query, entry.chunk.evidence) if chunk is not None and is_marked else ()
-            results.append(None if chunk is None else _result(entry, chunk, marks, chunks, query, request, plan, features))
+            results.append(None if chunk is None else _result(entry, chunk, marks, spans, query, request, plan, features))
         return Presented(results if request.max_bytes is None else _within(results, request.max_bytes), unmarked)
 
     work = size * sum(len(chunk.text) for chunk in chunks.values()) + (_WORK_OF_MARKS * len(entries) if size > 1 else 0)
@@ -91,7 +93,7 @@ def _result(
     entry: Entry,
     chunk: ChunkText,
     marks: tuple[Highlight, ...],
-    chunks: Mapping[tuple[int, int], ChunkText],
+    spans: Mapping[tuple[int, int], LineSpan],
     query: RetrievalQuery,
     request: SearchRequest,
     plan: Plan,
@@ -101,7 +103,7 @@ def _result(
     names = {snapshot.repository_id: snapshot.repository for snapshot in query.scope.snapshots}
     snapshot = next(snapshot for snapshot in query.scope.snapshots if snapshot.repository_id == key.repository_id)
     shown = snippet(chunk, marks, entry.chunk.evidence, request.snippet_lines)
-    others = [chunks[place] for other in entry.others if (place := (key.repository_id, other.chunk_id)) in chunks]
+    others = [spans[place] for other in entry.others if (place := (key.repository_id, other.chunk_id)) in spans]
     # A call site in another chunk of the file is a find of its own; its line must not get lost with the chunk.
     sites = tuple(item for other in entry.others for item in other.evidence if item.modality is Modality.GRAPH)
     return SearchResult(
@@ -121,7 +123,7 @@ def _result(
         highlights=marks,
         score=candidate.score if candidate.rescored is None else candidate.rescored,
         evidence=tuple(_with_line(item, marks) for item in entry.chunk.evidence) + sites,
-        more_in_file=tuple(sorted((LineSpan(other.start_line, other.end_line) for other in others), key=lambda span: span.start_line)),
+        more_in_file=tuple(sorted(others, key=lambda span: span.start_line)),
         copies=tuple(FileCopy(names[copy.repository_id], copy.path) for copy in entry.copies),
         explanation=explain(entry, plan, query.terms.single, features) if request.explain else None,
     )

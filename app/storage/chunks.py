@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from app.domain.query import Scope
-from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, SymbolSummary
+from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, LineSpan, SymbolSummary
 from app.domain.symbol_id import format_id
 from app.storage.pool import Pool
 
@@ -48,6 +48,12 @@ DEFINED_NAMES = """
     FROM unnest($1::int[], $2::int[]) AS f(repository_id, file_id)
     JOIN symbol s ON s.repository_id = f.repository_id AND s.file_id = f.file_id
     GROUP BY 1, 2
+"""
+
+SPANS = """
+    SELECT c.repository_id, c.chunk_id, c.start_line, c.end_line
+    FROM unnest($1::int[], $2::int[]) AS wanted(repository_id, chunk_id)
+    JOIN chunk c ON c.repository_id = wanted.repository_id AND c.chunk_id = wanted.chunk_id
 """
 
 # The definition a chunk shows: one of a wanted kind ($4), the one that was found ($3), the first type or callable that starts in it, else
@@ -148,6 +154,14 @@ class Chunks:
             )
             for row in rows
         }
+
+    async def spans(self, scope: Scope, chunks: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], LineSpan]:
+        """See ports.ChunkStore; only chunks of the scope's repositories are read."""
+        allowed = {snapshot.repository_id for snapshot in scope.snapshots}
+        wanted = [pair for pair in chunks if pair[0] in allowed]
+        async with self._pool.keyed() as connection:
+            rows = await connection.fetch(SPANS, [pair[0] for pair in wanted], [pair[1] for pair in wanted])
+        return {(row["repository_id"], row["chunk_id"]): LineSpan(row["start_line"], row["end_line"]) for row in rows}
 
 
 def _file_columns(candidates: Sequence[Candidate]) -> tuple[list[int], list[int], list[str]]:
