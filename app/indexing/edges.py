@@ -7,7 +7,7 @@ went (``resolution/affected.py``); a full and an incremental build therefore giv
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import structlog
@@ -23,6 +23,9 @@ from app.storage.writer import IndexWriter
 _log = structlog.get_logger(__name__)
 
 BATCH_FILES: Final = 500
+
+BATCH_CHUNKS: Final = 8_000
+"""Chunks of a batch's files: some 100,000 facts, 50 MB. Five hundred headers of register names have ten times as many."""
 
 BATCHES_WAITING: Final = 12
 """Resolved and not yet written: as many as are resolved while indexes are built, 20 MB each at most."""
@@ -71,9 +74,23 @@ async def complete_definitions(definitions: IndexedDefinitions, reader: FactRead
     if sparse:
         _log.warning("definitions_left_out", kinds="fields, values and macros", more_symbols_than=MOST_COMPLETE)
     await asyncio.to_thread(definitions.keep, live)
-    for start in range(0, len(missing), BATCH_FILES):
-        facts = await _facts(reader, missing[start : start + BATCH_FILES], fresh)
+    for batch in _batches(missing, await reader.chunks(missing)):
+        facts = await _facts(reader, batch, fresh)
         await asyncio.to_thread(definitions.add, facts, sparse=sparse)
+
+
+def _batches(file_ids: Iterable[int], chunks: Mapping[int, int]) -> Iterator[list[int]]:
+    """These files in their order, as many at a time as are read at once."""
+    batch: list[int] = []
+    size = 0
+    for file_id in file_ids:
+        if batch and (len(batch) == BATCH_FILES or size + chunks.get(file_id, 0) > BATCH_CHUNKS):
+            yield batch
+            batch, size = [], 0
+        batch.append(file_id)
+        size += chunks.get(file_id, 0)
+    if batch:
+        yield batch
 
 
 async def _facts(reader: FactReader, file_ids: Sequence[int], fresh: FreshFacts) -> list[FileFacts]:
@@ -97,14 +114,15 @@ async def _write_edges(
     writer: IndexWriter, stale: Mapping[str, int], fresh: FreshFacts, index: DefinitionIndex, meanwhile: Callable[[], Awaitable[None]]
 ) -> None:
     """Resolve batch by batch; the writer's connection does ``meanwhile`` and then writes what is resolved, some batches behind."""
-    paths = list(stale)
+    paths = {file_id: path for path, file_id in stale.items()}
+    chunks = await writer.next_facts.chunks(paths)
     resolved: asyncio.Queue[Sequence[_FileEdges] | None] = asyncio.Queue(BATCHES_WAITING)
     connection = asyncio.Lock()
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(_write_all(writer, resolved, meanwhile, connection))
-            for start in range(0, len(paths), BATCH_FILES):
-                batch = {path: stale[path] for path in paths[start : start + BATCH_FILES]}
+            for file_ids in _batches(paths, chunks):
+                batch = {paths[file_id]: file_id for file_id in file_ids}
                 references = await _references(writer.next_facts, batch.values(), fresh, connection)
                 await resolved.put(await asyncio.to_thread(_resolve, batch, references, index))
             await resolved.put(None)

@@ -29,6 +29,7 @@ from app.domain.analysis import SkippedFile, SourceFile
 from app.domain.code import Extraction
 from app.domain.index import SkipReason
 from app.indexing.analyse import Extractor, Result, analyse
+from app.indexing.memory import give_back
 from app.languages.registry import LanguageSpec
 
 START_SECONDS: Final = 120.0
@@ -40,6 +41,7 @@ SECONDS_PER_MEGABYTE: Final = 10.0
 _NICENESS: Final = 10
 _GARBAGE_OBJECTS: Final = 50_000  # a file's matches are tens of thousands of objects, none of them garbage until it is done
 _EXIT_SECONDS: Final = 10.0
+_LARGE_FILE: Final = 300_000  # bytes; its tree, symbols and words take some thirty times as much
 
 _log: Final = structlog.get_logger(__name__)
 _context: Final = multiprocessing.get_context("forkserver")
@@ -226,6 +228,9 @@ def serve(connection: Connection, settings: IndexSettings, extract: Extractor) -
             connection.send(reply)
             if reply.result is None:
                 return
+            del reply
+            if request.file.size > _LARGE_FILE:
+                give_back()
 
 
 def _answer(request: Request, settings: IndexSettings, extract: Extractor) -> Reply:

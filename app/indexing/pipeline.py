@@ -22,6 +22,7 @@ from app.domain.left_out import LeftOut
 from app.indexing.discover import Discovery
 from app.indexing.edges import rank_symbols, resolve_edges
 from app.indexing.indexed_definitions import DefinitionMemory, FreshFacts
+from app.indexing.memory import give_back
 from app.indexing.parse import ParsePool, Unchanged
 from app.indexing.postings import PostingsBuilder
 from app.indexing.source_tree import SourceTree
@@ -179,6 +180,9 @@ async def _store_content(
     async with aclosing(_analyse(source, settled.changed, known, pool)) as results:
         while not exhausted:
             exhausted = await _store_segment(results, stored, writer, tree, total, report)
+            if not exhausted:
+                gc.collect()  # off during a run, but cycles must not add up over a tree of any size
+                give_back()
 
 
 async def _analyse(
@@ -248,7 +252,10 @@ async def _write(pending: _Pending, segment: SegmentWriter, postings: PostingsBu
         tree.handled[analysis.language, str(analysis.outcome)] += 1
         if analysis.reason in PARSE_FAILURES:
             tree.parse_failures[str(analysis.reason)] += 1
+    was_full = pending.rows >= COPY_ROWS
     pending.clear()
+    if was_full:
+        give_back()
 
 
 async def _finish(segment: SegmentWriter, postings: PostingsBuilder) -> None:

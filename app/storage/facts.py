@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import asyncpg
 
@@ -19,6 +19,7 @@ _REFERENCES = "file_id, name, kind, line, receiver, enclosing"
 _LIVE = "FROM file WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $3 AND to_gen > $3 AND language IS NOT NULL"
 
 LIVE_FILES = f"SELECT path, file_id {_LIVE} ORDER BY path"
+CHUNK_COUNTS = "SELECT file_id, chunks FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[])"
 SYMBOL_COUNT = f"SELECT count(*) FROM symbol WHERE repository_id = $1 AND file_id IN (SELECT file_id {_LIVE})"
 FILES = "SELECT file_id, path, language FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY path"
 SYMBOLS = f"SELECT {_SYMBOLS} FROM symbol WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
@@ -47,6 +48,11 @@ class FactReader:
     async def live(self) -> dict[str, int]:
         """path → file id of the files with a language, in the order of paths."""
         return {row["path"]: row["file_id"] for row in await self._connection.fetch(LIVE_FILES, *self._key)}
+
+    async def chunks(self, file_ids: Collection[int]) -> dict[int, int]:
+        """file id → number of chunks, a measure of its facts that is known without reading them."""
+        rows = await self._connection.fetch(CHUNK_COUNTS, self._repository_id, list(file_ids))
+        return {row["file_id"]: row["chunks"] for row in rows}
 
     async def symbols(self) -> int:
         """The number of symbols in the files with a language."""

@@ -296,7 +296,8 @@ def _module(file: FileFacts, *, sparse: bool) -> Module:
     stem = filename.partition(".")[0]
     if stem in ("__init__", "mod") and directory:
         stem = directory.rpartition("/")[2]
-    names = frozenset([symbol.name for symbol in file.symbols])
+    left_out = _left_out(file) if sparse else frozenset()
+    names = frozenset([symbol.name for ordinal, symbol in enumerate(file.symbols) if ordinal not in left_out])
     module = Module(file.module_id, file.path, directory, stem, family_of(file.language), tuple(file.imports), names)
     for imported in module.imports:
         if imported.name == "*":
@@ -307,7 +308,7 @@ def _module(file: FileFacts, *, sparse: bool) -> Module:
         if imported.local:
             module.bindings.setdefault(imported.local, []).append(imported)
     module.assigned = tuple(file.bindings)
-    _define(module, file, _left_out(file) if sparse else frozenset())
+    _define(module, file, left_out)
     for reference in file.references:
         if reference.kind is ReferenceKind.INHERIT and reference.enclosing is not None:
             module.bases.setdefault(reference.enclosing, []).append(reference)
