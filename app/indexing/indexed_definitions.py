@@ -68,6 +68,11 @@ class IndexedDefinitions:
             self._file_ids[file.path] = file.file_id
 
 
+def worth_keeping(definitions: IndexedDefinitions) -> IndexedDefinitions:
+    """What the next run will find in memory, when this one has resolved: nothing of a very large index, whose space it needs itself."""
+    return definitions if definitions.index.size <= MOST_SYMBOLS else IndexedDefinitions()
+
+
 class DefinitionMemory:
     """What one process knows of the repository that it indexed last, so that the next run reads back only what is new."""
 
@@ -82,7 +87,6 @@ class DefinitionMemory:
         return definitions
 
     def put_back(self, repository: object, definitions: IndexedDefinitions) -> None:
-        """Keep what a run has published, unless it is very much."""
+        """Keep what a run has published."""
         definitions.index.forget_derived()
-        if definitions.index.size <= MOST_SYMBOLS:
-            self._repository, self._definitions = repository, definitions
+        self._repository, self._definitions = repository, definitions

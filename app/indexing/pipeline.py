@@ -21,7 +21,7 @@ from app.domain.index import Coverage, SkipReason
 from app.domain.left_out import LeftOut
 from app.indexing.discover import Discovery
 from app.indexing.edges import rank_symbols, resolve_edges
-from app.indexing.indexed_definitions import DefinitionMemory, FreshFacts
+from app.indexing.indexed_definitions import DefinitionMemory, FreshFacts, worth_keeping
 from app.indexing.memory import give_back
 from app.indexing.parse import ParsePool, Unchanged
 from app.indexing.postings import PostingsBuilder
@@ -99,6 +99,8 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
     definitions = memory.take(writer.repository)
     meanwhile = partial(content_loaded, writer.connection, tree.analysed)
     edges_changed = await resolve_edges(writer, come, gone, tree.fresh, definitions, meanwhile)
+    definitions = worth_keeping(definitions)
+    give_back()
     clock.lap("resolve")
     if edges_changed:
         await rank_symbols(writer)
