@@ -27,8 +27,8 @@ BATCH_FILES: Final = 500
 BATCH_CHUNKS: Final = 8_000
 """Chunks of a batch's files: some 100,000 facts, 50 MB. Five hundred headers of register names have ten times as many."""
 
-BATCHES_WAITING: Final = 12
-"""Resolved and not yet written: as many as are resolved while indexes are built, 20 MB each at most."""
+BATCHES_WAITING: Final = 6
+"""Resolved and not yet written, 20 MB each at most: as many as a tree of Django's size has while its indexes are built."""
 
 
 class _FileEdges(NamedTuple):

@@ -7,8 +7,9 @@ import hashlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Final, Self
 
@@ -98,6 +99,17 @@ class ParsePool:
             _log.warning("parser_not_ready", reason=str(error))
         finally:
             self._free.put(process)
+
+    def rest(self) -> None:
+        """End the processes that have nothing to do, and with them what a large tree has left in their memory; blocks for a moment.
+
+        They start again when they are needed.
+        """
+        for _ in self._processes:
+            with suppress(Empty):
+                process = self._free.get_nowait()
+                process.rest()
+                self._free.put(process)
 
     async def analyse_all(self, files: Iterable[SourceFile], known: Mapping[str, frozenset[bytes]]) -> AsyncIterator[Result]:
         """One result per file, in the order of ``files``; ``Unchanged`` for a file whose sha256 is among ``known[path]``.

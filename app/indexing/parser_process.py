@@ -114,6 +114,10 @@ class ParserProcess:
         if self._connection is None:
             self._start()
 
+    def rest(self) -> None:
+        """End the process until it is needed again; not while ``analyse`` runs."""
+        self._end_process()
+
     def stop(self) -> None:
         """Kill the process, from any thread: a call of ``analyse`` raises ParserStopped. ``close`` must follow."""
         self._stopped = True

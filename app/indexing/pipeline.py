@@ -42,6 +42,9 @@ COPY_FILES: Final = 128
 COPY_ROWS: Final = 20_000
 """Rows per COPY: some 20 MB. A header of register names has tens of thousands of symbols, a Python file of Django's 120 rows."""
 
+LARGE_TREE: Final = 10_000
+"""Analysed files from which on parser processes end before edges are resolved: each has grown by some 150 MB, and starts in a second."""
+
 PARSE_FAILURES: Final = frozenset({SkipReason.PARSE_TIMEOUT, SkipReason.PARSE_CRASH, SkipReason.PARSE_ERROR})
 
 Report = Callable[[str, int, int | None], Awaitable[None]]
@@ -90,6 +93,8 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
     await bulk_load.begin(writer.connection, len(found.files))
     await _store_content(source, found, stored, writer, pool, tree, report)
     await source.finish()
+    if tree.analysed > LARGE_TREE:
+        await asyncio.to_thread(pool.rest)
     run.analysed, run.unchanged = tree.analysed, tree.unchanged
     run.handled, run.parse_failures = tree.handled, tree.parse_failures
     clock.lap("analyse")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
+from operator import attrgetter
 from sys import intern
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from app.domain.code import Binding, Import, Reference, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
@@ -89,13 +91,17 @@ class Module:
     words: frozenset[str] | None = None
     facts: Assigned | None = None
     sites: Sequence[tuple[str, Site]] | None = None
-    ordinals: dict[int, Definition] | None = None
+    is_sparse: bool = False
 
     def at(self, ordinal: int | None) -> Definition | None:
         """The definition of this ordinal; None for None and for what was left out."""
         if ordinal is None:
             return None
-        return self.definitions[ordinal] if self.ordinals is None else self.ordinals.get(ordinal)
+        if not self.is_sparse:
+            return self.definitions[ordinal]
+        place = bisect_left(self.definitions, ordinal, key=_ordinal)
+        found = self.definitions[place] if place < len(self.definitions) else None
+        return found if found is not None and found.ordinal == ordinal else None
 
 
 class DefinitionIndex:
@@ -297,7 +303,7 @@ def _module(file: FileFacts, *, sparse: bool) -> Module:
     if stem in ("__init__", "mod") and directory:
         stem = directory.rpartition("/")[2]
     left_out = _left_out(file) if sparse else frozenset()
-    names = frozenset([symbol.name for ordinal, symbol in enumerate(file.symbols) if ordinal not in left_out])
+    names = frozenset([intern(symbol.name) for ordinal, symbol in enumerate(file.symbols) if ordinal not in left_out])
     module = Module(file.module_id, file.path, directory, stem, family_of(file.language), tuple(file.imports), names)
     for imported in module.imports:
         if imported.name == "*":
@@ -322,8 +328,7 @@ def _left_out(file: FileFacts) -> frozenset[int]:
 
 
 def _define(module: Module, file: FileFacts, left_out: Set[int]) -> None:
-    if left_out:
-        module.ordinals = {}
+    module.is_sparse = bool(left_out)
     for ordinal, (identifier, symbol) in enumerate(zip(file.symbol_ids, file.symbols, strict=True)):
         if ordinal in left_out:
             continue
@@ -358,8 +363,6 @@ def _define(module: Module, file: FileFacts, left_out: Set[int]) -> None:
             is_local=module.family is not JAVASCRIPT and container is not None and (container.is_callable or container.is_local),
         )
         module.definitions.append(definition)
-        if module.ordinals is not None:
-            module.ordinals[ordinal] = definition
         if parent is None and "." in local and module.family is JAVASCRIPT:
             module.holders.add(definition.owner)
         if symbol.kind is SymbolKind.NAMESPACE:
@@ -388,6 +391,9 @@ def _take_out(table: dict[tuple[str, str], list[Item]], key: tuple[str, str], it
 def _shown(module: Module) -> Iterable[Definition]:
     """What can be asked for by its name alone: neither namespaces nor what is inside of functions."""
     return (d for d in module.definitions if d.kind is not SymbolKind.NAMESPACE and not d.is_local)
+
+
+_ordinal: Final = attrgetter("ordinal")
 
 
 def _position(definition: Definition) -> tuple[str, int]:
