@@ -7,6 +7,7 @@ went (``resolution/affected.py``); a full and an incremental build therefore giv
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -15,7 +16,7 @@ import structlog
 from app.domain.code import Reference
 from app.domain.facts import FileFacts, ResolvedEdge
 from app.indexing.centrality import pagerank
-from app.indexing.indexed_definitions import MOST_COMPLETE, FreshFacts, IndexedDefinitions
+from app.indexing.indexed_definitions import MOST_COMPLETE, MOST_SYMBOLS, FreshFacts, IndexedDefinitions
 from app.indexing.resolve import DefinitionIndex, affected_names, resolve_module, stale_modules
 from app.storage.facts import FactReader
 from app.storage.writer import IndexWriter
@@ -29,6 +30,10 @@ BATCH_CHUNKS: Final = 8_000
 
 BATCHES_WAITING: Final = 6
 """Resolved and not yet written, 20 MB each at most: as many as a tree of Django's size has while its indexes are built."""
+
+
+BATCHES_REMEMBERED: Final = 20
+"""Of a repository whose index is not kept: what was derived in so many batches is let go, some 50 MB."""
 
 
 class _FileEdges(NamedTuple):
@@ -116,15 +121,18 @@ async def _write_edges(
     """Resolve batch by batch; the writer's connection does ``meanwhile`` and then writes what is resolved, some batches behind."""
     paths = {file_id: path for path, file_id in stale.items()}
     chunks = await writer.next_facts.chunks(paths)
+    is_kept = index.size <= MOST_SYMBOLS
     resolved: asyncio.Queue[Sequence[_FileEdges] | None] = asyncio.Queue(BATCHES_WAITING)
     connection = asyncio.Lock()
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(_write_all(writer, resolved, meanwhile, connection))
-            for file_ids in _batches(paths, chunks):
+            for number, file_ids in enumerate(_batches(paths, chunks), 1):
                 batch = {paths[file_id]: file_id for file_id in file_ids}
                 references = await _references(writer.next_facts, batch.values(), fresh, connection)
                 await resolved.put(await asyncio.to_thread(_resolve, batch, references, index))
+                if not is_kept:
+                    await asyncio.to_thread(_forget, index, batch, everything=number % BATCHES_REMEMBERED == 0)
             await resolved.put(None)
     except ExceptionGroup as failures:  # one of the two failed, the other was cancelled
         raise failures.exceptions[0] from failures
@@ -157,6 +165,14 @@ async def _references(
         async with connection:
             references |= await reader.references(lacking)
     return references
+
+
+def _forget(index: DefinitionIndex, paths: Iterable[str], *, everything: bool) -> None:
+    """Of an index that is not kept, what was derived for these files, or all that was derived."""
+    index.forget_derived_at(paths)
+    if everything:
+        index.forget_derived()
+        gc.collect()  # off during a run, and what was derived refers to itself
 
 
 def _resolve(files: Mapping[str, int], references: Mapping[int, Sequence[Reference]], index: DefinitionIndex) -> list[_FileEdges]:

@@ -202,6 +202,12 @@ class DefinitionIndex:
         """Free the memory of what was derived."""
         self._derived = None
 
+    def forget_derived_at(self, paths: Iterable[str]) -> None:
+        """Free what was derived from these files alone; found anew when it is needed."""
+        for path in paths:
+            module = self.modules[path]
+            module.passed_on = module.words = module.facts = module.sites = None
+
     def _places(self, module: Module) -> Iterable[tuple[dict[tuple[str, str], list[Module]], tuple[str, str]]]:
         family = module.family.name
         yield self._by_directory, (family, module.directory)
