@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from app.domain.access import ApiKey, AuditEntry, Caller, KeyScope
 from app.domain.code import EdgeClass
 from app.domain.files import FileEntry, SkippedFile
-from app.domain.index import FileCoverage, Job, JobState, Priority, Repository, RepositorySource
+from app.domain.index import FileCoverage, Job, JobPlace, JobState, Priority, Repository, RepositorySource
 from app.domain.left_out import LeftOut
 from app.domain.position import NameAt
 from app.domain.query import Filters, Modality, RetrievalQuery, Scope, Snapshot
@@ -223,7 +223,11 @@ class JobStore(Protocol):
 
     async def cancel(self, job_id: str) -> Job: ...
 
-    async def list(self, repository: str | None = None, limit: int = 50, state: JobState | None = None) -> Sequence[Job]: ...
+    async def list(
+        self, repository: str | None = None, limit: int = 50, state: JobState | None = None, after: JobPlace | None = None
+    ) -> Sequence[Job]:
+        """The newest first; only those that come after the place."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

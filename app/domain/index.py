@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from app.domain.left_out import LeftOut, notices
 
@@ -201,6 +201,13 @@ class Repository:
     def stale(self) -> bool:
         moved = self.known_revision is not None and self.known_revision != self.revision
         return self.generation > 0 and (moved or self.reconfigured)
+
+
+class JobPlace(NamedTuple):
+    """Where a job stands in a list of jobs."""
+
+    created_at: datetime
+    id: str
 
 
 @dataclass(frozen=True, slots=True)

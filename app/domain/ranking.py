@@ -214,6 +214,8 @@ class Routing:
     fallback_from: Strategy | None = None
     rescored: bool = False
     degraded: tuple[Degradation, ...] = ()
+    unavailable: tuple[Modality, ...] = ()
+    """Retrievers that this service does not have, and that would have been asked."""
 
 
 @dataclass(frozen=True, slots=True)

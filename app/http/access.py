@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from enum import StrEnum
 from typing import Final
@@ -18,7 +18,7 @@ from app.domain.errors import NotAllowed, NotAuthenticated, TooManyRequests
 from app.http.admission import Places
 from app.http.audit import begin_entry
 from app.http.limits import Limits
-from app.http.service import CurrentService, Service
+from app.http.service import Service
 from app.observability import metrics
 
 SCHEME: Final = "Bearer"
@@ -116,16 +116,19 @@ class Guard:
             return NOBODY
         if needs is Needs.SIGNED:
             return FORGE
-        header = request.headers.get("authorization")
-        if header is not None:
-            scheme, _, token = header.partition(" ")
-            if scheme.lower() != SCHEME.lower() or not token.strip():
-                raise NotAuthenticated("send the key as Authorization: Bearer")
-            async with self._lookups.place():
-                return await service.keys.authenticate(token.strip())
+        if "authorization" in request.headers:
+            return await self.authenticated(request, service)
         if self._open and not await service.keys.exist():
             return ANYONE
         raise NotAuthenticated
+
+    async def authenticated(self, request: Request, service: Service) -> Caller:
+        """Whose key the request carries; raises as ``caller`` does."""
+        scheme, _, token = request.headers["authorization"].partition(" ")
+        if scheme.lower() != SCHEME.lower() or not token.strip():
+            raise NotAuthenticated("send the key as Authorization: Bearer")
+        async with self._lookups.place():
+            return await service.keys.authenticate(token.strip())
 
     @staticmethod
     def check_scope(caller: Caller, needs: Needs) -> None:
@@ -137,30 +140,32 @@ class Guard:
             raise NotAllowed(f"this call needs a key of the scope {needed.value!r}; this key has {str(caller.scope)!r}")
 
 
-async def let_in(request: Request, service: CurrentService) -> AsyncIterator[None]:
-    """The dependency of every route: what follows is done for the caller, as far as the caller may."""
+async def let_in(request: Request, held: ExitStack) -> Caller:
+    """Who sent the request; what follows is done for the caller, as far as the caller may, until ``held`` is closed.
+
+    Raises NotAuthenticated, NotAllowed, TooManyRequests, and what the store raises.
+    """
     guard: Guard = request.app.state.guard
     route = request.scope["route"]
     needs = needs_of(route)
     state = request.scope["state"]
-    with ExitStack() as held:
-        try:
-            caller = await guard.caller(request, service, needs)
-            if caller.key_id is not None:
-                state["key"] = caller.key_id
-                try:
-                    held.enter_context(guard.limits.place(caller.key_id))
-                    guard.limits.take(caller.key_id)
-                finally:
-                    state["headers"] = guard.limits.headers(caller.key_id)
-            if needs in (Needs.INDEX, Needs.ADMIN) and route.operation_id not in UNRECORDED:
-                begin_entry(request, caller, route.operation_id)
-            guard.check_scope(caller, needs)
-        except (NotAuthenticated, NotAllowed, TooManyRequests) as error:
-            metrics.count_refused(error.code)
-            raise
-        held.enter_context(access.acting(caller))
-        yield
+    try:
+        caller = await guard.caller(request, request.app.state.service, needs)
+        if caller.key_id is not None:
+            state["key"] = caller.key_id
+            try:
+                held.enter_context(guard.limits.place(caller.key_id))
+                guard.limits.take(caller.key_id)
+            finally:
+                state["headers"] = guard.limits.headers(caller.key_id)
+        if needs in (Needs.INDEX, Needs.ADMIN) and route.operation_id not in UNRECORDED:
+            begin_entry(request, caller, route.operation_id)
+        guard.check_scope(caller, needs)
+    except (NotAuthenticated, NotAllowed, TooManyRequests) as error:
+        metrics.count_refused(error.code)
+        raise
+    held.enter_context(access.acting(caller))
+    return caller
 
 
 def challenge(error: NotAuthenticated | NotAllowed, request: Request) -> dict[str, str]:

@@ -13,10 +13,11 @@ from starlette.middleware.gzip import GZipMiddleware
 from app import __version__
 from app.config import Settings
 from app.http import openapi, problems
-from app.http.access import Guard, check_complete, let_in
+from app.http.access import Guard, check_complete
 from app.http.admission import gates
 from app.http.audit import Audited
 from app.http.client_watch import EndsWithClient
+from app.http.gate import Gate
 from app.http.limits import Limits
 from app.http.middleware import BodyLimit, HeadAsGet, RequestContext
 from app.http.own_origin import OwnOrigin
@@ -69,13 +70,14 @@ def create_app(service_factory: ServiceFactory, settings: Settings, hosts: Colle
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        dependencies=[Depends(let_in), Depends(checked_query)],
+        dependencies=[Depends(checked_query)],
         middleware=[
             Middleware(RequestContext),
             Middleware(OwnOrigin, hosts=hosts),
             Middleware(Audited),
             Middleware(HeadAsGet),
             Middleware(EndsWithClient),
+            Middleware(Gate),
             Middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=5),
             Middleware(BodyLimit, limit=MAX_BODY_BYTES, larger=_larger_bodies(settings), stall_seconds=settings.http.stall_seconds),
         ],

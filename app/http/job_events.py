@@ -10,6 +10,7 @@ from typing import Final
 
 from app.domain.index import Job, JobState
 from app.http import render
+from app.http.event_stream import event
 from app.http.schemas.repository import JobProgress
 from app.ports import JobStore
 
@@ -27,20 +28,16 @@ async def events(jobs: JobStore, job: Job) -> AsyncIterator[bytes]:
         # The guesses change all the time; only what they are made of makes an event.
         state = progress.job.model_dump_json()
         if job.state in _ENDED:
-            yield _event("end", progress.model_dump_json())
+            yield event("end", progress.model_dump_json())
             return
         if state != told:
-            yield _event("progress", progress.model_dump_json())
+            yield event("progress", progress.model_dump_json())
             told, told_at = state, monotonic()
         elif monotonic() - told_at > BEAT_SECONDS:
             yield b": still here\n\n"
             told_at = monotonic()
         await asyncio.sleep(POLL_SECONDS)
         job = await jobs.get(job.id)
-
-
-def _event(name: str, data: str) -> bytes:
-    return f"event: {name}\ndata: {data}\n\n".encode()
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ _log = structlog.get_logger("app.http")
 class RequestContext:
     """Gives a request its id, writes its one log line and counts it; a fault becomes a problem without a traceback.
 
-    Inside of it nobody sees anything until ``access.let_in`` says for whom the request is.
+    Inside of it nobody sees anything until the gate says for whom the request is.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -86,7 +86,7 @@ HTTP_CODES: Final = {
 
 def install(app: FastAPI) -> None:
     """Answer every exception that a route can raise; what is left is caught by the ``RequestContext`` middleware."""
-    app.add_exception_handler(FourfoldError, _fourfold)
+    app.add_exception_handler(FourfoldError, of_fourfold)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, of_http)
 
@@ -117,7 +117,8 @@ def internal(request_id: str) -> ProblemResponse:
     return ProblemResponse(500, "internal", "Something went wrong inside the service.", request_id=request_id)
 
 
-def _fourfold(request: Request, error: Exception) -> Response:
+def of_fourfold(request: Request, error: Exception) -> Response:
+    """The problem for a domain error of this request, logged where it is the service's."""
     assert isinstance(error, FourfoldError)
     if error.status == 500:
         _log.error("request failed", code=error.code, reason=error.message, exc_info=error)

@@ -172,6 +172,7 @@ def _routing_fields(taken: Routing) -> dict[str, Any]:
         "rescored": taken.rescored,
         "preset": taken.preset,
         "degraded": [shapes.DegradedShape(modality=entry.modality, reason=entry.reason) for entry in taken.degraded],
+        "unavailable": list(taken.unavailable),
     }
 
 

@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 
 from app.domain.errors import FourfoldError, InvalidRequest
-from app.domain.index import WORK_TREE, Job, JobState, Priority, RefKind, Repository, SourceKind
+from app.domain.index import WORK_TREE, Job, JobPlace, JobState, Priority, RefKind, Repository, SourceKind
 from app.indexing.discover import revision as revision_of
 from app.observability import metrics
 from app.sources.git import GitError
@@ -72,9 +72,11 @@ class IndexRequests:
         """See ports.JobStore."""
         return await self._jobs.cancel(job_id)
 
-    async def list(self, repository: str | None = None, limit: int = 50, state: JobState | None = None) -> Sequence[Job]:
+    async def list(
+        self, repository: str | None = None, limit: int = 50, state: JobState | None = None, after: JobPlace | None = None
+    ) -> Sequence[Job]:
         """See ports.JobStore."""
-        return await self._jobs.list(repository, limit, state)
+        return await self._jobs.list(repository, limit, state, after)
 
     async def look(self, repository: Repository) -> None:
         """Learn a source's newest revisions; queue a run where it moved on and is to be followed. A source that cannot be read is noted."""

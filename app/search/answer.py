@@ -78,6 +78,7 @@ def answer(page: Page, took_ms: float) -> SearchAnswer:
         routing=replace(
             routing(request, query.classification, found.plan, found.gathered),
             fallback_from=found.fallback_from,
+            unavailable=tuple(page.unavailable),
             rescored=is_rescored(request, found.plan, query.classification.intent) and not found.is_late,
         ),
         results=results,
@@ -136,7 +137,8 @@ def _warnings(page: Page, missing: bool, *, last: bool) -> list[Notice]:
     return [
         *page.parsed.warnings,
         *page.found.plan.warnings,
-        *(notice("modality_unavailable", modality=modality.value) for modality in page.unavailable),
+        # Whoever runs a service without an embedder knows; whoever asks for one by name should hear it.
+        *(notice("modality_unavailable", modality=m.value) for m in page.unavailable if m in page.request.modalities),
         *scope_notices(query.scope, lists, query.filters),
         *list_notices(lists, page.entries, query),
         *([unfound] if unfound and page.entries else []),

@@ -82,7 +82,7 @@ class SearchService:
         parsed = parse(request, self._languages)
         classification = self._classify(request, parsed)
         plan = route(classification, request, parsed, self._profiles)
-        return routing(request, classification, plan, Gathered())
+        return self._planned(request, classification, plan)
 
     async def search(self, request: SearchRequest, progress: Progress = SILENT) -> SearchAnswer:
         """Raises InvalidRequest, QueryNotServable, NotFound, NotIndexed, CursorExpired and StoreUnavailable.
@@ -94,12 +94,18 @@ class SearchService:
         query, found, entries, offset = ranking.query, ranking.found, ranking.entries, ranking.offset
         page = entries[offset : offset + request.limit]
         presented = await present(page, self._chunks, query, request, found.plan, self._profiles.features, _left(query, started))
-        missing = [modality for modality, _ in found.plan.modalities if modality not in self._retrievers]
         looked_at: tuple[int | None, Unread] = (None, NOTHING_UNREAD)
         if not entries:
             looked_at = await _in_time(self._looked_at(query), (None, UNKNOWN), _left(query, started))
-        shown_page = Page(request, ranking.parsed, query, found, entries, offset, presented, missing, *looked_at)
+        shown_page = Page(request, ranking.parsed, query, found, entries, offset, presented, self._missing(found.plan), *looked_at)
         return answer(shown_page, (perf_counter() - started) * 1_000)
+
+    def _missing(self, plan: Plan) -> tuple[Modality, ...]:
+        return tuple(modality for modality, _ in plan.modalities if modality not in self._retrievers)
+
+    def _planned(self, request: SearchRequest, classification: Classification, plan: Plan) -> Routing:
+        """The route as far as it is known before anybody is asked."""
+        return replace(routing(request, classification, plan, Gathered()), unavailable=self._missing(plan))
 
     async def rank(self, request: SearchRequest, progress: Progress = SILENT) -> Ranking:
         """All entries of all pages, before any is read from the store; raises what ``search`` does."""
@@ -110,7 +116,7 @@ class SearchService:
         at = cursors.decode(request.cursor, request) if request.cursor else None
         scope = await self._resolve(request, parsed, at)
         query = self._retrieval_query(request, parsed, classification, scope, at)
-        progress.routed(routing(request, classification, plan, Gathered()))
+        progress.routed(self._planned(request, classification, plan))
         found = await self._find(request, plan, query, started, progress)
         entries = dedupe(found.candidates, request.dedupe, await self._texts(request, scope, found.candidates))
         return Ranking(parsed, query, found, entries, at.offset if at else 0)

@@ -15,7 +15,7 @@ import asyncpg
 
 from app.domain.access import repository_not_found, require_repository, sees, visible_ids
 from app.domain.errors import Conflict, JobNotFound
-from app.domain.index import Job, JobState
+from app.domain.index import Job, JobPlace, JobState
 from app.storage.engine import Connection
 from app.storage.pool import Pool
 
@@ -91,16 +91,20 @@ class Jobs:
         async with self._pool.connection() as connection:
             return await _get(connection, job_id)
 
-    async def list(self, repository: str | None = None, limit: int = 50, state: JobState | None = None) -> Sequence[Job]:
-        """The newest jobs, of one repository or of all that the caller may see, in one state or in any."""
+    async def list(
+        self, repository: str | None = None, limit: int = 50, state: JobState | None = None, after: JobPlace | None = None
+    ) -> Sequence[Job]:
+        """The newest jobs, of one repository or of all that the caller may see, in one state or in any; those older than ``after``."""
         async with self._pool.connection() as connection:
             rows = await connection.fetch(
                 f"{_SELECT} WHERE ($1::text IS NULL OR r.name = $1) AND ($3::text IS NULL OR j.state = $3) "
-                "AND ($4::int[] IS NULL OR r.id = ANY($4)) ORDER BY j.created_at DESC, j.id LIMIT $2",
+                "AND ($4::int[] IS NULL OR r.id = ANY($4)) AND ($5::timestamptz IS NULL OR (j.created_at, j.id) < ($5, $6::uuid)) "
+                "ORDER BY j.created_at DESC, j.id DESC LIMIT $2",
                 repository,
                 limit,
                 state and str(state),
                 visible_ids(),
+                *(after or (None, None)),
             )
         return [_job(row) for row in rows]
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,7 +18,7 @@ from starlette.testclient import TestClient
 from app.config import AccessSettings, Settings
 from app.domain.access import ApiKey, KeyScope, Reach, name_regex
 from app.domain.errors import ConfigurationError, StoreUnavailable, TooManyRequests
-from app.http.access import check_complete
+from app.http.access import Needs, check_complete, needs_of
 from app.http.app import create_app
 from app.http.limits import Limits
 from app.http.serve import require_keys
@@ -101,6 +104,48 @@ def test_a_key_of_an_unlimited_scope_is_unlimited_by_its_repositories_alone() ->
     assert name_regex("a.b*?") == r"a\.b.*."
     assert KeyScope.ADMIN.includes(KeyScope.SEARCH)
     assert not KeyScope.SEARCH.includes(KeyScope.INDEX)
+
+
+def test_nothing_of_a_request_is_read_before_its_key(service: MemoryService) -> None:
+    headers = with_key(service)
+    app = create_app(factory(service), Settings())
+    bodies: list[dict[str, Any]] = [
+        {"content": b"{", "headers": {"Content-Type": "application/json"}},
+        {"content": b"x", "headers": {"Content-Type": "text/plain"}},
+        {"content": b"{}", "headers": {"Content-Type": "application/json", "Content-Length": "99999999999"}},
+        {"content": b"{}", "headers": {"Content-Type": "application/json", "If-None-Match": "*"}},
+    ]
+    with TestClient(app, base_url="http://localhost") as client:
+        for route in app.state.routes:
+            if needs_of(route) in (Needs.NOTHING, Needs.SIGNED):
+                continue
+            path = f"{route.path}?unknown=%ff".replace("{", "-").replace("}", "-")  # neither names nor ids are valid
+            for method, request in itertools.product(route.methods, bodies):
+                refused = client.request(method, path, **request)
+                assert (refused.status_code, refused.json()["type"]) == (401, "urn:fourfold:problem:not_authenticated"), (method, path)
+                known = client.request(method, path, **(request | {"headers": request["headers"] | headers}))
+                assert known.status_code not in (401, 403, 500), (method, path)
+
+
+@pytest.mark.parametrize("state", [{"revoked_at": NOW}, {"expires_at": NOW}])
+async def test_a_stream_ends_with_its_key(service: MemoryService, state: dict[str, Any]) -> None:
+    headers = with_key(service)
+    service.search.block = asyncio.Event()
+    app = create_app(factory(service), Settings())
+    transport = httpx2.ASGITransport(app)
+    async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        job = (await client.post("/v1/repositories/api/index", headers=headers)).json()["id"]
+        watched = asyncio.create_task(client.get(f"/v1/jobs/{job}/events", headers=headers))
+        asked = {"query": "long", "repositories": ["api"], "timeout_ms": 10_000}
+        streamed = asyncio.create_task(client.post("/v1/search/stream", headers=headers, json=asked))
+        await service.search.entered.wait()
+        service.keys.stored[ADMIN] = replace(service.keys.stored[ADMIN], **state)
+        for ended, first in ((watched, "progress"), (streamed, "routing")):
+            events = (await asyncio.wait_for(ended, 30)).text
+            assert events.startswith(f"event: {first}\n")
+            name, data = events.strip().rpartition("\n\n")[2].splitlines()
+            assert (name, json.loads(data.removeprefix("data: "))["type"]) == ("event: error", "urn:fourfold:problem:not_authenticated")
+    assert service.search.cancelled == 1
 
 
 # ---- Limits

@@ -178,3 +178,13 @@ def test_unknown_jobs_and_repositories(client: TestClient) -> None:
     problem_of(client.get("/v1/jobs/a%00b"), 422, "invalid_request")
     problem_of(client.get("/v1/jobs?limit=0"), 422, "invalid_request")
     problem_of(client.get("/v1/jobs?repo=api"), 422, "invalid_request")
+
+
+def test_jobs_have_pages(client: TestClient) -> None:
+    first = client.post("/v1/repositories/api/index").json()["id"]
+    whole = client.get("/v1/jobs?limit=1").json()
+    assert [job["id"] for job in whole["jobs"]] == [first]
+    after = client.get(f"/v1/jobs?limit=1&cursor={whole['next_cursor']}").json()
+    assert after == {"jobs": [], "next_cursor": None}
+    refused = client.get("/v1/jobs?cursor=1-x")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "cursor")

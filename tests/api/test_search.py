@@ -31,6 +31,7 @@ def test_answer_has_the_documented_shape(client: TestClient) -> None:
         "preset": "balanced",
         "modalities": [{"name": "graph", "weight": 0.5, "hits": 7, "took_ms": 2.1}],
         "degraded": [{"modality": "semantic", "reason": "store_unavailable"}],
+        "unavailable": [],
     }
     (hit,) = body["results"]
     assert hit["chunk_id"] == "c7-1234"
@@ -311,6 +312,7 @@ def test_a_classification_has_the_routing_fields_at_the_top(client: TestClient) 
         "preset": "balanced",
         "modalities": [{"name": "graph", "weight": 0.5, "hits": None, "took_ms": None}],
         "degraded": [],
+        "unavailable": [],
     }
     problem_of(client.post("/v1/classify", json={"query": "x", "limit": 3}), 422, "invalid_request")
     problem_of(client.post("/v1/classify", json={"query": "\0"}), 422, "invalid_request")

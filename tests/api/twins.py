@@ -26,7 +26,7 @@ from app.domain.errors import (
     SymbolNotFound,
 )
 from app.domain.files import FileRequest, Gate, SourceFile, WhyNot
-from app.domain.index import Coverage, CoveragePage, CoverageRequest, Job, JobState, Priority, Repository, RepositorySource
+from app.domain.index import Coverage, CoveragePage, CoverageRequest, Job, JobPlace, JobState, Priority, Repository, RepositorySource
 from app.domain.position import PositionAnswer, PositionRequest
 from app.domain.query import Classification, Filters, Intent, Modality, QueryTerms, RetrievalQuery, Scope, SearchRequest, Snapshot, Strategy
 from app.domain.ranking import (
@@ -119,9 +119,12 @@ class MemoryJobs:
         self.stored[job_id] = replace(job, state=JobState.CANCELLED, finished_at=NOW)
         return self.stored[job_id]
 
-    async def list(self, repository: str | None = None, limit: int = 50, state: JobState | None = None) -> Sequence[Job]:
+    async def list(
+        self, repository: str | None = None, limit: int = 50, state: JobState | None = None, after: JobPlace | None = None
+    ) -> Sequence[Job]:
         jobs = [job for job in self.stored.values() if repository in (None, job.repository) and state in (None, job.state)]
-        return jobs[::-1][:limit]
+        begin = 0 if after is None else [job.id for job in jobs[::-1]].index(after.id) + 1
+        return jobs[::-1][begin:][:limit]
 
 
 @dataclass
@@ -148,6 +151,8 @@ class MemorySearch:
     async def search(self, request: SearchRequest, progress: Progress = SILENT) -> SearchAnswer:
         self.asked.append(request)
         self.entered.set()
+        if "long" in request.query:
+            progress.routed(self.classify(request))
         if self.block is not None:
             try:
                 await self.block.wait()

@@ -14,7 +14,7 @@ PAGES_OF_OTHERS: Final = {"offset", "page", "page_size", "per_page", "size", "co
 
 UNPAGED: Final = {
     "listAudit": "its pages are of no generation: entries are only added",
-    "listJobs": "the newest come first, and nobody reads on",
+    "listJobs": "as listAudit",
     "getImpact": "each list is cut, and `complete` says so",
     "analyzeImpact": "as getImpact",
     "explainAbsence": "takes the parameters of a search",

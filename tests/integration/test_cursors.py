@@ -30,6 +30,7 @@ TREE_OF_CALLS: Final = {"main.py": "".join(f"def part_{n}():\n    pass\n\n\n" fo
 OF_NO_GENERATION: Final = {
     "/v1/why-not",  # takes every parameter of a search, and has no pages
     "/v1/audit",  # entries are only added
+    "/v1/jobs",  # likewise
 }
 LISTS: Final[dict[str, dict[str, str]]] = {
     "/v1/search": {"q": "hub"},

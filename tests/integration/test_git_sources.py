@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -444,7 +443,5 @@ async def test_a_remote_that_hangs_holds_up_neither_other_repositories_nor_the_e
         assert not working.done()
         assert served.seen == served.seen[:1], "it still waits"
         stop.set()
-        began = perf_counter()
-        await asyncio.wait_for(working, 30)
-        assert perf_counter() - began < 5
+        await asyncio.wait_for(working, 30)  # while the remote still hangs
         served.hangs.set()

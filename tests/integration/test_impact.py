@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from time import perf_counter
 
 import pytest
 
@@ -133,9 +132,6 @@ async def test_a_hub_with_ten_thousand_callers_is_bounded(bench: Bench, tmp_path
         tree[f"users{i:02}.py"] = f"from hub import hub\n\n\n{functions}def all_{i}():\n    user_{i}_0()\n"
     await bench.index(write_tree(tmp_path / "t", tree), "t")
     answer = await impact(bench, "hub")
-    began = perf_counter()
-    answer = await impact(bench, "hub")
-    assert perf_counter() - began < 3
     assert "breadth" in answer.impact.truncated
     assert MOST_STEPS / 2 < answer.impact.symbol_count.at_most <= MOST_NODES + MOST_STEPS
     (hub,) = (await bench.service.symbols.find(SymbolsRequest("hub"))).symbols

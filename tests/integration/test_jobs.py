@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from app.domain.index import JobState, RepositorySource
+from app.http import job_pages
 from app.storage.engine import connection
 from app.storage.jobs import Claims, ProgressStore
 from tests.integration.conftest import Bench, write_tree
@@ -102,3 +103,24 @@ async def test_a_repository_deleted_during_its_run_is_no_fault(
     assert (await bench.index(shop)).state is JobState.SUCCEEDED
     async with connection(bench.backend.dsn) as own:
         assert await own.fetchval("SELECT count(DISTINCT repository_id) FROM chunk") == 1
+
+
+async def test_pages_of_jobs_are_whole_while_jobs_come_and_go(bench: Bench, tmp_path: Path) -> None:
+    made: list[str] = []
+
+    async def queue() -> None:
+        await bench.service.repositories.put(f"r{len(made)}", RepositorySource(str(tmp_path)))
+        made.append((await bench.service.jobs.enqueue(f"r{len(made)}"))[0].id)
+
+    for _ in range(5):
+        await queue()
+    async with bench.backend.connect() as own:  # as of one transaction: only the ids tell them apart
+        await own.execute("UPDATE job SET created_at = (SELECT min(created_at) FROM job)")
+    seen: list[str] = []
+    after = None
+    while page := await bench.service.jobs.list(None, 2, None, after):
+        seen += [job.id for job in page]
+        after = job_pages.place(job_pages.cursor(page[-1]))
+        await queue()  # a newer one is on no later page
+        await bench.service.repositories.delete(page[-1].repository)  # and the place stays where its job is gone
+    assert seen == sorted(made[:5], reverse=True)

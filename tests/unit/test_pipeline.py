@@ -436,7 +436,10 @@ async def test_a_modality_that_is_not_configured_is_left_out() -> None:
     )
     answer = await fixture.search()
     assert paths(answer) == ["a.py"]
-    assert [w.code for w in answer.warnings] == ["modality_unavailable", "modality_unavailable"]
+    assert (answer.routing.unavailable, answer.warnings) == ((SEMANTIC, STRUCTURAL), ())
+    assert fixture.service.classify(SearchRequest("how routing works")).unavailable == (SEMANTIC, STRUCTURAL)
+    asked = await fixture.search(modalities=(TEXT, SEMANTIC))
+    assert (asked.routing.unavailable, [w.code for w in asked.warnings]) == ((SEMANTIC,), ["modality_unavailable"])
     assert not answer.partial
     with pytest.raises(QueryNotServable):
         await fixture.search(preset=Preset.QUICK)

@@ -17,6 +17,7 @@ from app.domain.query import RetrievalQuery, SearchRequest
 from app.domain.ranking import Degradation, RankedList, Routing, SearchAnswer
 from app.http import problems, render
 from app.http.call import Call, CurrentCall
+from app.http.event_stream import MEDIA_TYPE, event
 from app.http.freshness import await_revision
 from app.http.media import require_json
 from app.http.openapi import problems as documented
@@ -28,7 +29,6 @@ _log = structlog.get_logger("app.http")
 
 router = APIRouter(tags=["search"])
 
-MEDIA_TYPE: Final = "text/event-stream"
 _DONE: Final = "done"
 
 STREAM: Final[dict[int | str, dict[str, Any]]] = {
@@ -114,7 +114,7 @@ async def _written(
 ) -> AsyncIterator[bytes]:
     name, data = first
     while name != _DONE:
-        yield _event(name, data.model_dump_json(by_alias=True) if data is not None else "")
+        yield event(name, data.model_dump_json(by_alias=True) if data is not None else "")
         name, data = await events.queue.get()
     yield _last(search, asked, call)
 
@@ -123,14 +123,9 @@ def _last(search: asyncio.Task[SearchAnswer], asked: SearchRequest, call: Call) 
     try:
         found = search.result()
     except FourfoldError as error:
-        return _event("error", bytes(problems.from_error(error, call.request.state.request_id).body).decode())
+        return event("error", bytes(problems.from_error(error, call.request.state.request_id).body).decode())
     except Exception:  # noqa: BLE001  the status is sent; without this event the client would see a connection that broke
         _log.exception("request failed")
-        return _event("error", bytes(problems.internal(call.request.state.request_id).body).decode())
+        return event("error", bytes(problems.internal(call.request.state.request_id).body).decode())
     call.request.state.log = log_fields(asked, found)
-    return _event(_DONE, render.answer(found).model_dump_json(by_alias=True))
-
-
-def _event(name: str, data: str) -> bytes:
-    """JSON has no line ends of its own, so that an event is one line of data."""
-    return f"event: {name}\ndata: {data}\n\n".encode()
+    return event(_DONE, render.answer(found).model_dump_json(by_alias=True))

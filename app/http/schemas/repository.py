@@ -293,9 +293,12 @@ class JobAccepted(JobShape):
 
 
 class JobList(Shape):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"jobs": [JOB_EXAMPLE]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"jobs": [JOB_EXAMPLE], "next_cursor": None}]})
 
     jobs: list[JobShape]
+    """The newest first."""
+    next_cursor: str | None
+    """Null on the last page."""
 
 
 class JobProgress(Shape):

@@ -63,6 +63,8 @@ class RoutingShape(Shape):
     preset: Preset
     modalities: list[ModalityShape]
     degraded: list[DegradedShape]
+    unavailable: list[Modality]
+    """Retrievers that would have been asked and that this service does not have: `semantic` where no embedder is configured."""
 
 
 class SymbolShape(Shape):
@@ -198,6 +200,7 @@ _ROUTING_EXAMPLE: Final[dict[str, Any]] = {
     "preset": "balanced",
     "modalities": [{"name": "graph", "weight": 0.5, "hits": 7, "took_ms": 2.1}],
     "degraded": [],
+    "unavailable": [],
 }
 
 CLASSIFY_EXAMPLE: Final[dict[str, Any]] = _ROUTING_EXAMPLE | {
