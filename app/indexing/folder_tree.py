@@ -53,7 +53,7 @@ def walk(root: str, *, respect_ignore: bool = True) -> Folder:
         except OSError:
             found.entries.append((folder, False))
             continue
-        if respect_ignore and any(name == ".gitignore" for name, _ in children):
+        if respect_ignore and (".gitignore", False) in children:
             rules += _read_rules(root, folder)
         for name, is_folder in children:
             path = folder + name
