@@ -163,6 +163,17 @@ def test_a_process_that_died_idle_is_replaced(tree: Path, hostile: Any) -> None:
         assert all(analysis.outcome is Outcome.INDEXED for analysis in by_path(run(pool, files)).values())
 
 
+def test_a_pool_that_rests_has_no_processes_until_there_is_work(tree: Path, hostile: Any) -> None:
+    files = write(tree, {f"{number}.py": "x" for number in range(4)})
+    with ParsePool(SETTINGS, hostile.extract) as pool:
+        run(pool, files)
+        before = {process.pid for process in parsers(os.getpid())}
+        pool.rest()
+        assert before
+        assert not parsers(os.getpid())
+        assert all(analysis.outcome is Outcome.INDEXED for analysis in by_path(run(pool, files)).values())
+
+
 def test_an_extractor_that_cannot_be_imported_stops_the_run(tree: Path, hostile: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     files = write(tree, {"a.py": "x"})
     monkeypatch.setattr(sys, "path", sys.path[1:])
