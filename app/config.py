@@ -97,6 +97,7 @@ class GitSettings(BaseModel):
     )
     depth: int = Field(default=10, ge=1, description="commits of history that are fetched of each ref, for min_revision and comparisons")
     fetch_seconds: float = Field(default=900.0, gt=0, description="how long a fetch may take")
+    max_fetch_bytes: int = Field(default=4_000_000_000, ge=1, description="bytes that a remote may send for a fetch")
     ca_file: Path | None = Field(default=None, description="certificates that https remotes are checked with; unset: the system's")
 
     @field_validator("allowed_hosts", mode="before")

@@ -6,6 +6,7 @@ There is no work tree, so that no hook, filter or attribute of a source can act,
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -30,6 +31,7 @@ _OPTIONS: Final = (
     *("-c", "maintenance.auto=false"),
     *("-c", "http.followRedirects=false"),
     *("-c", "submodule.recurse=false"),
+    *("-c", "fetch.unpackLimit=1"),  # what is fetched is one file, whose size can be bounded
 )
 _ADVICE: Final = ("Please make sure you have the correct access rights", "and the repository exists.")
 """What git adds to every failure over ssh; the reason stands before it."""
@@ -88,10 +90,15 @@ class Git:
             self._checked(("init", "--bare", "--quiet", "--template=", str(self.directory)), b"", {}, LOCAL_SECONDS)
 
     def run(
-        self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None, seconds: float = LOCAL_SECONDS
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        seconds: float = LOCAL_SECONDS,
+        most_file_bytes: int | None = None,
     ) -> bytes:
-        """What git writes; raises GitError with what it complains of."""
-        return self._checked((f"--git-dir={self.directory}", *arguments), stdin, environment or {}, seconds)
+        """What git writes; raises GitError with what it complains of, also when it would write a larger file than it may."""
+        return self._checked((f"--git-dir={self.directory}", *arguments), stdin, environment or {}, seconds, most_file_bytes)
 
     def output(self, *arguments: str, most_bytes: int) -> bytes:
         """What git writes, if it is no more than so many bytes; raises GitError and TooMuch."""
@@ -134,7 +141,14 @@ class Git:
         handle = _lent.get(self.directory)
         return () if handle is None else (handle,)
 
-    def _checked(self, arguments: Sequence[str], stdin: bytes, environment: Mapping[str, str], seconds: float) -> bytes:
+    def _checked(
+        self,
+        arguments: Sequence[str],
+        stdin: bytes,
+        environment: Mapping[str, str],
+        seconds: float,
+        most_file_bytes: int | None = None,
+    ) -> bytes:
         command = ["git", *_OPTIONS, *arguments]
         try:
             process = subprocess.Popen(  # noqa: S603 - fixed arguments, no shell
@@ -149,6 +163,9 @@ class Git:
         except OSError as error:
             raise GitError(f"git cannot be started: {error}") from error
         with process, _running(process):
+            if most_file_bytes is not None:  # for its helpers too, which begin when it has read its input
+                with suppress(ProcessLookupError):
+                    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most_file_bytes, most_file_bytes))
             try:
                 out, complaints = process.communicate(stdin, timeout=seconds)
             except subprocess.TimeoutExpired:

@@ -18,6 +18,7 @@ from app.domain.index import RefKind, short_name
 from app.sources.address import Address, AddressPolicy, parse_address
 from app.sources.credentials import git_environment
 from app.sources.git import Git, GitError
+from app.sources.writing import left_behind
 
 MOST_REFS: Final = 200
 """Refs of one repository that are followed at most."""
@@ -133,24 +134,40 @@ class Mirror:
             "--update-shallow",
         )
         self._ask(
-            "fetch", "--quiet", *options, "--stdin", "--", self.address.url, stdin=wanted.encode(), seconds=self._settings.fetch_seconds
+            "fetch",
+            "--quiet",
+            *options,
+            *("--stdin", "--", self.address.url),
+            stdin=wanted.encode(),
+            seconds=self._settings.fetch_seconds,
+            most_file_bytes=self._settings.max_fetch_bytes,
         )
 
     def _drop(self, names: Iterable[str]) -> None:
         self.git.run("update-ref", "--stdin", stdin="".join(f"delete {name}\n" for name in names).encode())
 
-    def _ask(self, *arguments: str, seconds: float, stdin: bytes = b"") -> bytes:
+    def _ask(self, *arguments: str, seconds: float, stdin: bytes = b"", most_file_bytes: int | None = None) -> bytes:
         ip = self._policy.check(self.address)
         known_hosts = self.git.directory.parent / "known_hosts"
         environment = git_environment(self.address, ip, self._credential, known_hosts, self._settings.ca_file)
         try:
-            return self.git.run(*arguments, environment=environment, seconds=seconds, stdin=stdin)
+            return self.git.run(*arguments, environment=environment, seconds=seconds, stdin=stdin, most_file_bytes=most_file_bytes)
         except GitError as error:
+            if most_file_bytes is not None and self._remove_half_written() >= most_file_bytes:
+                raise SourceRefused(f"the remote sends more than {most_file_bytes:,} bytes (FOURFOLD_GIT__MAX_FETCH_BYTES)") from None
             place = self.address.host or self.address.path
             if not _REFUSED.search(str(error)):
                 raise SourceUnavailable(f"{place}: {error}") from None
             reason = "the credential was refused" if self._credential else "a credential is needed; name one in source.credential"
             raise SourceRefused(f"{place}: {reason} ({error})") from None
+
+    def _remove_half_written(self) -> int:
+        """What a fetch that failed left behind; the bytes of the largest such file."""
+        largest = 0
+        for path in left_behind(self.git.directory):
+            largest = max(largest, path.stat().st_size)
+            path.unlink()
+        return largest
 
 
 def _parse_refs(answer: bytes) -> tuple[dict[str, str], str | None]:

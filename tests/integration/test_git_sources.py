@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -445,3 +446,26 @@ async def test_a_remote_that_hangs_holds_up_neither_other_repositories_nor_the_e
         stop.set()
         await asyncio.wait_for(working, 30)  # while the remote still hangs
         served.hangs.set()
+
+
+async def test_a_remote_that_sends_too_much_is_refused_and_leaves_nothing(clones: Bench, remote: Remote) -> None:
+    first = remote.commit(SHOP)
+    clones.backend.settings.git.max_fetch_bytes = 200_000
+    await put(clones, remote.url)
+    assert (await run(clones)).state is JobState.SUCCEEDED
+    stored = await clones.service.repositories.get("shop")
+    directory = clones.backend.mirrors.git(stored).directory
+
+    def bytes_kept() -> int:
+        return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+    before = bytes_kept()
+    remote.commit({"large.txt": random.Random(1).randbytes(400_000).hex()})
+    job = await run(clones)
+    assert job.state is JobState.FAILED
+    assert "more than 200,000 bytes (FOURFOLD_GIT__MAX_FETCH_BYTES)" in (job.error or "")
+    assert (await clones.service.repositories.get("shop")).revision == first, "the last index stays"
+    assert bytes_kept() < before + 50_000
+    clones.backend.settings.git.max_fetch_bytes = 2_000_000
+    job = await run(clones)
+    assert (job.state, job.result["revision"]) == (JobState.SUCCEEDED, remote.git("rev-parse", "HEAD"))
