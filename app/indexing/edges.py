@@ -17,6 +17,7 @@ from app.domain.code import Reference
 from app.domain.facts import FileFacts, ResolvedEdge
 from app.indexing.centrality import pagerank
 from app.indexing.indexed_definitions import MOST_COMPLETE, MOST_SYMBOLS, FreshFacts, IndexedDefinitions
+from app.indexing.memory import give_back
 from app.indexing.resolve import DefinitionIndex, affected_names, resolve_module, stale_modules
 from app.storage.facts import FactReader
 from app.storage.writer import IndexWriter
@@ -173,6 +174,7 @@ def _forget(index: DefinitionIndex, paths: Iterable[str], *, everything: bool) -
     if everything:
         index.forget_derived()
         gc.collect()  # off during a run, and what was derived refers to itself
+        give_back()
 
 
 def _resolve(files: Mapping[str, int], references: Mapping[int, Sequence[Reference]], index: DefinitionIndex) -> list[_FileEdges]:

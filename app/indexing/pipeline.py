@@ -93,13 +93,14 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
     await bulk_load.begin(writer.connection, len(found.files))
     await _store_content(source, found, stored, writer, pool, tree, report)
     await source.finish()
+    total, found = len(found.files), replace(found, files=())  # the next stages need the space
     if tree.analysed > LARGE_TREE:
         await asyncio.to_thread(pool.rest)
     run.analysed, run.unchanged = tree.analysed, tree.unchanged
     run.handled, run.parse_failures = tree.handled, tree.parse_failures
     clock.lap("analyse")
 
-    await report("resolve", len(found.files), len(found.files))
+    await report("resolve", total, total)
     come, gone = await writer.show_files(tree.versions, tree.skipped)
     definitions = memory.take(writer.repository)
     meanwhile = partial(content_loaded, writer.connection, tree.analysed)
@@ -110,7 +111,7 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
     if edges_changed:
         await rank_symbols(writer)
     clock.lap("centrality")
-    await report("publish", len(found.files), len(found.files))
+    await report("publish", total, total)
     coverage, chunks = await writer.measure_coverage(tree.skipped)
     run.coverage = replace(coverage, left_out=found.left_out)
     run.handled.update(_unseen(found.left_out))

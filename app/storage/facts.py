@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from sys import intern
 
 import asyncpg
 
@@ -127,4 +128,4 @@ def _reference(row: asyncpg.Record) -> Reference:
 
 
 def _import(row: asyncpg.Record) -> Import:
-    return Import(row["module"], row["name"], row["local"], row["line"], row["reexport"])
+    return Import(intern(row["module"]), row["name"], row["local"], row["line"], row["reexport"])
