@@ -106,7 +106,9 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
     meanwhile = partial(content_loaded, writer.connection, tree.analysed)
     edges_changed = await resolve_edges(writer, come, gone, tree.fresh, definitions, meanwhile)
     definitions = worth_keeping(definitions)
-    give_back()
+    if total > LARGE_TREE:
+        gc.collect()  # definitions and their files refer to each other
+        give_back()
     clock.lap("resolve")
     if edges_changed:
         await rank_symbols(writer)
