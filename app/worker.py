@@ -24,6 +24,7 @@ from app.domain.errors import (
     RepositoryNotFound,
     SourceRefused,
     SourceUnavailable,
+    StoreBusy,
     StoreUnavailable,
 )
 from app.domain.index import Job, JobState, Repository, short_name
@@ -38,7 +39,7 @@ from app.observability import metrics
 from app.ports import EmbeddingFailed
 from app.sources import git
 from app.sources.git import GitError
-from app.storage.engine import CONNECTION_ERRORS, Connection, connection
+from app.storage.engine import CONNECTION_ERRORS, GIVEN_UP, Connection, connection
 from app.storage.jobs import Claims, ProgressStore
 from app.storage.retention import forget
 from app.storage.sweep import due, sweep
@@ -57,6 +58,9 @@ EMBED_RETRY_SECONDS: Final = 60.0
 LONGEST_EMBED_RETRY_SECONDS: Final = 600.0
 
 STORE_LOST: Final = (StoreUnavailable, *CONNECTION_ERRORS)
+
+STORE_FAILED: Final[tuple[type[Exception], ...]] = (*STORE_LOST, StoreBusy, *GIVEN_UP)
+"""What the worker outlives. A run that only gave a statement up is tried again, as after any other fault, and not for ever."""
 
 _log = structlog.get_logger(__name__)
 
@@ -91,7 +95,7 @@ class Worker:
                 while not stop.is_set():
                     try:
                         await _until(stop, self._serve(pool, stop))
-                    except STORE_LOST as error:
+                    except STORE_FAILED as error:
                         _log.warning("store_lost", error=str(error))
                         await self._backend.ensure_store()
                         await _sleep(stop, RECONNECT_SECONDS)
@@ -143,7 +147,7 @@ class Worker:
                 if newest is not None:
                     self._remembers = newest.name
                     await remember(own, newest, self._memory)
-        except STORE_LOST as error:
+        except STORE_FAILED as error:
             _log.warning("remembering_interrupted", error=str(error))
 
     async def _settle_memory(self, job: Job) -> None:
@@ -219,7 +223,7 @@ class Worker:
                 async with connection(self._backend.dsn, application_name="fourfold embedding") as own:
                     await self._embed(own, stop)
                 pause = 0.0
-            except STORE_LOST as error:
+            except STORE_FAILED as error:
                 _log.warning("embedding_interrupted", error=str(error))
                 pause = RECONNECT_SECONDS
             except EmbedderUnavailable as error:
@@ -271,7 +275,7 @@ class Worker:
                 for name in await self._backend.repositories.due(self._settings.index.poll_seconds, self._settings.git.poll_seconds):
                     with contextlib.suppress(RepositoryNotFound, Conflict):
                         await self._backend.requests.look(await self._backend.repositories.get(name))
-            except STORE_LOST as error:
+            except STORE_FAILED as error:
                 _log.warning("looking_interrupted", error=str(error))
             await _sleep(stop, LOOK_SECONDS)
 

@@ -21,8 +21,9 @@
     ├── TooManyRequests           429  too_many_requests        the key's share is used up, with Retry-After
     ├── Overloaded                503  overloaded               with Retry-After
     ├── StoreUnavailable          503  store_unavailable        with Retry-After
+    ├── StoreBusy                 503  store_busy               the database gave a statement up: time, room or a lock; with Retry-After
     ├── SourceUnavailable         503  source_unavailable       a remote does not answer or refuses; the index stays, the run is tried again
-    ├── SourceRefused             502  source_refused           a remote refuses the credential or wants one; the index stays, the run fails
+    ├── SourceRefused             502  source_refused           a remote refuses the credential, wants one, or sends too much; the run fails
     ├── EmbedderUnavailable       503  embedder_unavailable     the provider of embeddings does not answer; search degrades, chunks wait
     ├── TextWithheld              422  text_withheld            the text holds a secret, which is not sent to a provider
     └── ConfigurationError        500  configuration            the service cannot start like this; the message says what to do
@@ -181,6 +182,13 @@ class StoreUnavailable(FourfoldError):
     status = 503
 
 
+class StoreBusy(FourfoldError):
+    """The database gave up a statement; ask again later, or for less."""
+
+    code = "store_busy"
+    status = 503
+
+
 class SourceUnavailable(FourfoldError):
     """The source of the repository cannot be reached at the moment."""
 
@@ -189,7 +197,7 @@ class SourceUnavailable(FourfoldError):
 
 
 class SourceRefused(FourfoldError):
-    """The remote of the repository refuses the credential, or wants one."""
+    """The remote of the repository refuses the credential, wants one, or sends more than may be fetched."""
 
     code = "source_refused"
     status = 502

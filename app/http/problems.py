@@ -17,6 +17,7 @@ from starlette.routing import Match
 
 from app.domain.errors import FourfoldError, InvalidRequest, NotAllowed, NotAuthenticated
 from app.http.access import challenge
+from app.http.schemas.fields import FORMS
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -178,6 +179,9 @@ _MESSAGES: Final = {
 def _message(item: Mapping[str, Any]) -> str:
     if item["type"] == "too_long":
         return f"List should have at most {item['ctx']['max_length']} items"
+    if item["type"] == "string_pattern_mismatch":
+        pattern = item["ctx"]["pattern"]
+        return f"Input should be {FORMS[pattern]}" if pattern in FORMS else f"Input should match {pattern}"
     return _MESSAGES.get(item["type"]) or str(item["msg"]).removeprefix("Value error, ")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -18,6 +19,10 @@ _ESCAPED: Final = re.compile("[\udc80-\udcff]")
 """What a byte that is no UTF-8 is decoded to."""
 
 
+_ELSEWHERE: Final = {"query": ("q", "name"), "page": ("cursor",), "size": ("limit",), "lang": ("languages",), "file": ("path", "paths")}
+"""What a parameter may have been called in another call, in the body, or in another service."""
+
+
 async def checked_query(request: Request) -> None:
     """Raises InvalidRequest; a parameter that is no UTF-8 would otherwise be read as replacement characters, all but one value be lost."""
     if not request.scope["query_string"]:
@@ -29,10 +34,16 @@ async def checked_query(request: Request) -> None:
         if _ESCAPED.search(value):
             raise InvalidRequest("the value is not percent-encoded UTF-8", field=name)
         if name not in known:
-            raise InvalidRequest("unknown field", field=name)
+            raise InvalidRequest(_unknown(name, known), field=name)
         if name in seen and not known[name]:
             raise InvalidRequest("given more than once", field=name)
         seen.add(name)
+
+
+def _unknown(name: str, known: Collection[str]) -> str:
+    """The detail of a problem has to say which field, and who wrote another call's name for it learns this one's."""
+    near = [*filter(known.__contains__, _ELSEWHERE.get(name, ())), *get_close_matches(name, known, 1)]
+    return f"{name!r} is no parameter of this call" + (f"; {near[0]!r} is" if near else "")
 
 
 def _parameters(dependant: Dependant) -> Iterator[tuple[str, bool]]:

@@ -72,6 +72,12 @@ METRICS: Final = (
         "fourfold_refused_total", "counter", ("problem",), "Requests not let in: not_authenticated, not_allowed or too_many_requests."
     ),
     MetricDefinition("fourfold_audit_failures_total", "counter", (), "Entries of the audit log that the store did not take."),
+    MetricDefinition(
+        "fourfold_store_failures_total",
+        "counter",
+        ("reason",),
+        "Statements that the database did not answer: unreachable, lost, no_connection, timeout, conflict or no_room.",
+    ),
     MetricDefinition("fourfold_jobs_total", "counter", ("state",), "Index jobs that reached a state."),
     MetricDefinition(
         "fourfold_removed_total",
@@ -137,6 +143,10 @@ def _observe_retriever(modality: Modality, outcome: str, milliseconds: float) ->
 def count_refused(problem: str) -> None:
     """``problem`` is the code of the refusal."""
     _counter("fourfold_refused_total").labels(problem).inc()
+
+
+def count_store_failure(reason: str) -> None:
+    _counter("fourfold_store_failures_total").labels(reason).inc()
 
 
 def count_audit_failure() -> None:

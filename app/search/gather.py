@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import structlog
 
-from app.domain.errors import FourfoldError, InvalidRequest, QueryNotServable, StoreUnavailable
+from app.domain.errors import FourfoldError, InvalidRequest, QueryNotServable, StoreBusy, StoreUnavailable
 from app.domain.query import Modality, RetrievalQuery
 from app.domain.ranking import Degradation, RankedList
 from app.ports import Retriever
@@ -18,6 +18,8 @@ from app.search.progress import SILENT, Progress
 
 OnDegraded = Callable[[Degradation], None]
 Outcome: TypeAlias = "asyncio.Task[RankedList | Degradation]"
+
+_STORE_FAILURES = {failure.code: failure for failure in (StoreUnavailable, StoreBusy)}
 
 _log = structlog.get_logger(__name__)
 
@@ -39,7 +41,7 @@ async def gather(
     """Ask all ``retrievers``; ``query.deadline_ms`` bounds each of them. ``progress`` learns of each list when it arrives.
 
     While none has found anything, all go on until the first does or ``last_ms`` are over: a late answer is better than an empty one.
-    Raises InvalidRequest and QueryNotServable as soon as a retriever does, and StoreUnavailable when that is why all failed.
+    Raises InvalidRequest and QueryNotServable as soon as a retriever does, and StoreUnavailable or StoreBusy when that is why all failed.
     """
     tasks = {asyncio.create_task(_told(retriever, query, progress)): retriever.modality for retriever in retrievers}
     try:
@@ -70,8 +72,8 @@ def _collect(outcomes: Sequence[RankedList | Degradation], on_degraded: OnDegrad
     degraded = tuple(outcome for outcome in outcomes if isinstance(outcome, Degradation))
     for degradation in degraded:
         on_degraded(degradation)
-    if degraded and not lists and all(degradation.reason == StoreUnavailable.code for degradation in degraded):
-        raise StoreUnavailable(retry_after=1)
+    if degraded and not lists and all(degradation.reason in _STORE_FAILURES for degradation in degraded):
+        raise _STORE_FAILURES[degraded[0].reason](retry_after=1)
     return Gathered(lists, degraded)
 
 

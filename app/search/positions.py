@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from app.domain.errors import InvalidRequest, NotFound
+from app.domain.errors import FileNotIndexed, InvalidRequest
 from app.domain.position import PositionAnswer, PositionRequest
 from app.domain.query import Scope
 from app.domain.symbol_id import format_id
@@ -21,13 +21,13 @@ class PositionService:
         self._positions = positions
 
     async def definition(self, request: PositionRequest) -> PositionAnswer:
-        """Raises RepositoryNotFound, NotIndexed, NotFound for a path, InvalidRequest for a line or column, and QueryNotServable."""
+        """Raises RepositoryNotFound, NotIndexed, FileNotIndexed, InvalidRequest for a line or column, and QueryNotServable."""
         began = perf_counter()
         scope = await self._snapshots.resolve((request.repository,), request.revision)
         snapshot = scope.snapshots[0]
         file = (await self._store.files(snapshot, [request.path])).get(request.path)
         if file is None:
-            raise NotFound(f"the index of {request.repository} has no file {request.path}", field="path")
+            raise FileNotIndexed(f"{request.repository} has no file {request.path!r}", field="path")
         if request.line > len(file.lines):
             raise InvalidRequest(f"the file has {len(file.lines):,} lines", field="line")
         if request.column > len(file.lines[request.line - 1]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 
@@ -28,13 +28,28 @@ CONNECTION_ERRORS: Final = (
     asyncpg.TooManyConnectionsError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
+    asyncpg.IdleSessionTimeoutError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.ReadOnlySQLTransactionError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
 )
 """What asyncpg raises when the server is down, going down or lost.
 
-The last one where the server has said that it goes and the connection is used before its end arrives.
+Or a standby by now, which takes no writes. The last one where the server has said that it goes and the connection is used before its
+end arrives.
 """
+
+_ASK_AGAIN: Final = "ask again later"
+
+GIVEN_UP: Final[Mapping[type[asyncpg.PostgresError], tuple[str, str]]] = {
+    asyncpg.QueryCanceledError: ("timeout", "ask for less, or again later"),
+    asyncpg.LockNotAvailableError: ("conflict", _ASK_AGAIN),
+    asyncpg.TransactionRollbackError: ("conflict", _ASK_AGAIN),
+    asyncpg.InsufficientResourcesError: ("no_room", "its disk, its memory or a limit of it is full, and has to be seen to"),
+    asyncpg.PostgresSystemError: ("no_room", "its disk does not answer as it should, and has to be seen to"),
+}
+"""What a server that works says of a statement that was in order: the kind of failure, and what to do."""
 
 
 async def open_connection(dsn: str, *, application_name: str = "fourfold") -> asyncpg.Connection[asyncpg.Record]:

@@ -2,7 +2,8 @@
 
 Retrievers and stores take a connection each, for as long as one statement runs. A statement that is given up is cancelled on the server
 by asyncpg. A cancellation that reaches the server before its statement does is lost: the connection is closed then, and the server, which
-looks after its clients while it works, ends the statement. ``statement_timeout`` is the last bound.
+looks after its clients while it works, ends the statement. ``statement_timeout`` is the last bound; what meets it, or finds the server
+without room or another statement in its way, is StoreBusy and no fault of the service.
 
 A caller who is limited to some repositories (domain/access.py) reads on connections of a role that sees no others.
 """
@@ -19,15 +20,18 @@ import structlog
 from asyncpg.pool import PoolConnectionProxy
 
 from app.domain.access import visible_ids
-from app.domain.errors import StoreUnavailable
+from app.domain.errors import StoreBusy, StoreUnavailable
+from app.observability import metrics
 from app.storage.dsn import parse_dsn
-from app.storage.engine import CONNECTION_ERRORS, SERVER_SETTINGS, Connection
+from app.storage.engine import CONNECTION_ERRORS, GIVEN_UP, SERVER_SETTINGS, Connection
 from app.storage.row_security import ROLE, SETTING
 
 _ACQUIRE_SECONDS = 5.0
 
 _CANCEL_SECONDS = 0.5
 """How long a cancelled statement may take to end before its connection is closed."""
+
+_BUSY_RETRY_SECONDS = 5
 
 _NOTHING = "SELECT"
 """Waits for the end of a statement that is being cancelled, and lets the server let go of one that was only prepared."""
@@ -46,7 +50,7 @@ class _Mode(NamedTuple):
 
 
 class Pool:
-    """asyncpg pools, the owner's and the limited role's, that say StoreUnavailable when the server is gone."""
+    """asyncpg pools, the owner's and the limited role's, that say StoreUnavailable when the server is gone, StoreBusy when it gives up."""
 
     def __init__(
         self, dsn: str, *, size: int, statement_timeout_ms: int, application_name: str = "fourfold", row_security: bool = False
@@ -94,6 +98,7 @@ class Pool:
                 connect=_connect,
             )
         except CONNECTION_ERRORS as error:
+            metrics.count_store_failure("unreachable")
             raise StoreUnavailable(f"cannot reach PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
 
     async def close(self) -> None:
@@ -106,7 +111,9 @@ class Pool:
                 pool.terminate()
 
     def connection(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection of one's own, which sees what the caller may; raises StoreUnavailable when none can be had or it is lost.
+        """A connection of one's own, which sees what the caller may.
+
+        Raises StoreUnavailable when none can be made or it is lost, StoreBusy when none becomes free or the server gives a statement up.
 
         A plan is made for each statement.
         """
@@ -130,7 +137,7 @@ class Pool:
         limited = mode.repositories is not None
         pool = self._pools.get(limited) or await self._opened(limited=limited)
         try:
-            connection = await pool.acquire(timeout=_ACQUIRE_SECONDS)
+            connection = await self._taken(pool)
             try:
                 await self._set(connection, mode)
                 yield connection
@@ -142,7 +149,23 @@ class Pool:
                 raise
             await pool.release(connection)
         except CONNECTION_ERRORS as error:
+            metrics.count_store_failure("lost")
             raise StoreUnavailable(f"lost PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
+        except tuple(GIVEN_UP) as error:
+            reason, advice = next(words for kind, words in GIVEN_UP.items() if isinstance(error, kind))
+            metrics.count_store_failure(reason)
+            raise StoreBusy(f"PostgreSQL gave a statement up ({error}): {advice}", retry_after=_BUSY_RETRY_SECONDS) from error
+
+    async def _taken(self, pool: asyncpg.Pool[asyncpg.Record]) -> PoolConnectionProxy[asyncpg.Record]:
+        """One that is free, or a new one."""
+        try:
+            return await pool.acquire(timeout=_ACQUIRE_SECONDS)
+        except TimeoutError:
+            if pool.get_size() < self._size:
+                raise TimeoutError(f"it takes no connection within {_ACQUIRE_SECONDS:g} s") from None
+            metrics.count_store_failure("no_connection")
+            message = f"no connection to PostgreSQL became free within {_ACQUIRE_SECONDS:g} s: ask again later"
+            raise StoreBusy(message, retry_after=_BUSY_RETRY_SECONDS) from None
 
     async def _ended(self, pool: asyncpg.Pool[asyncpg.Record], connection: Connection) -> None:
         """Give back a connection whose statement may still be on its way to the server, or running, or only prepared."""

@@ -163,10 +163,12 @@ class Repositories:
         """Remove a repository and all that was indexed of it; a run in progress notices and stops."""
         require_repository(name)
         async with self._pool.owner() as connection, connection.transaction():
-            await connection.execute("SET LOCAL statement_timeout = 0")
-            repository_id = await connection.fetchval("DELETE FROM repository WHERE name = $1 RETURNING id", name)
+            # Others are waited for as long as by any statement; only the work itself may take its time.
+            repository_id = await connection.fetchval("SELECT id FROM repository WHERE name = $1 FOR UPDATE", name)
             if repository_id is None:
                 raise repository_not_found(name)
+            await connection.execute("SET LOCAL statement_timeout = 0")
+            await connection.execute("DELETE FROM repository WHERE id = $1", repository_id)
             for table in _CONTENT:
                 await connection.execute(f"DELETE FROM {table} WHERE repository_id = $1", repository_id)
 

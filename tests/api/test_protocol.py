@@ -22,6 +22,21 @@ pytestmark = pytest.mark.anyio
 JSON = {"content-type": "application/json"}
 
 
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        ("/v1/search?q=x&repository=api", "'repository' is no parameter of this call; 'repositories' is"),
+        ("/v1/search?query=x", "'query' is no parameter of this call; 'q' is"),
+        ("/v1/search?q=x&limmit=3", "'limmit' is no parameter of this call; 'limit' is"),
+        ("/v1/repositories?zzz=1", "'zzz' is no parameter of this call"),
+        ("/v1/symbols/url_for", "id: Input should be an id of 16 hexadecimal digits, as a list shows it"),
+        ("/v1/files?repository=api&path=a.py&lines=x", "lines: Input should be lines such as 12, 40-60 or 40-"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(client: TestClient, path: str, detail: str) -> None:
+    assert problem_of(client.get(path), 422, "invalid_request")["detail"] == detail
+
+
 def test_an_unknown_address(client: TestClient) -> None:
     for path in ("/v2/search", "/v1/search/", "/v1/repositories/a/b/c", "/%00", "/favicon.ico"):
         problem_of(client.get(path), 404, "not_found")

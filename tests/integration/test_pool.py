@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import struct
 import tempfile
 from collections.abc import AsyncIterator
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import StoreUnavailable
+from app.domain.errors import StoreBusy, StoreUnavailable
+from app.observability import metrics
 from app.storage.dsn import parse_dsn
 from app.storage.engine import connection
 from app.storage.pool import Pool
@@ -126,3 +128,68 @@ async def test_a_statement_that_comes_after_its_cancellation_is_ended(database_u
         async with pool.connection() as used:
             assert await used.fetchval("SELECT 1") == 1
         await pool.close()
+
+
+def failures(reason: str) -> float:
+    found = re.search(rf'^fourfold_store_failures_total\{{reason="{reason}"\}} (\S+)$', metrics.render()[0].decode(), re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+@pytest.mark.parametrize("owner", [False, True])
+async def test_a_statement_that_takes_too_long_is_told_and_the_connection_stays(database_url: str, anyio_backend: str, owner: bool) -> None:
+    pool = Pool(database_url, size=1, statement_timeout_ms=50)
+    acquired = pool.owner if owner else pool.connection
+    before = failures("timeout")
+    async with acquired() as used:
+        pid = used.get_server_pid()
+    with pytest.raises(StoreBusy, match=r"statement timeout.*ask for less") as told:
+        async with acquired() as used, used.transaction():
+            await used.execute("SELECT pg_sleep(60)")
+    assert told.value.retry_after
+    assert failures("timeout") == before + 1
+    async with acquired() as used:
+        assert used.get_server_pid() == pid
+        assert await used.fetchval("SELECT 1") == 1
+    await pool.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("SET LOCAL lock_timeout = 20; LOCK TABLE repository", "conflict"),
+        (
+            "SET LOCAL temp_file_limit = 1; SET LOCAL work_mem = 64; SELECT n FROM generate_series(1, 100000) n ORDER BY md5(n::text)",
+            "no_room",
+        ),
+    ],
+)
+async def test_a_server_that_is_in_need_is_no_fault_of_the_service(
+    database_url: str, anyio_backend: str, statement: str, reason: str
+) -> None:
+    pool = Pool(database_url, size=2, statement_timeout_ms=10_000)
+    before = failures(reason)
+    async with connection(database_url) as other, other.transaction():
+        await other.execute("LOCK TABLE repository")
+        with pytest.raises(StoreBusy):
+            async with pool.owner() as used, used.transaction():
+                await used.execute(statement)
+    assert failures(reason) == before + 1
+    await pool.close()
+
+
+async def test_a_standby_takes_no_writes(database_url: str, anyio_backend: str) -> None:
+    pool = Pool(database_url, size=1, statement_timeout_ms=10_000)
+    with pytest.raises(StoreUnavailable, match="read-only"):
+        async with pool.owner() as used, used.transaction(readonly=True):
+            await used.execute("DELETE FROM repository")
+    await pool.close()
+
+
+async def test_a_wait_for_a_connection_that_is_in_use_ends(database_url: str, anyio_backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool(database_url, size=1, statement_timeout_ms=10_000)
+    async with pool.connection():
+        monkeypatch.setattr("app.storage.pool._ACQUIRE_SECONDS", 0.05)
+        with pytest.raises(StoreBusy, match="no connection to PostgreSQL became free"):
+            async with pool.connection():
+                pass
+    await pool.close()

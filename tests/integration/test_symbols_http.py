@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from app import bootstrap
 from app.bootstrap import Service
 from app.config import SearchSettings, Settings
 from app.http.app import create_app
@@ -95,6 +96,7 @@ async def test_from_a_place_to_its_definition(client: httpx2.AsyncClient) -> Non
 async def test_a_place_that_is_not_there_is_named(client: httpx2.AsyncClient, asked: dict[str, Any], status: int, field: str) -> None:
     answer = await client.get("/v1/definition", params={"repository": "t"} | asked)
     assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (status, [field])
+    assert answer.json()["type"].rpartition(":")[2] == {404: "file_not_found", 422: "invalid_request"}[status]
 
 
 async def test_pages_by_cursor(client: httpx2.AsyncClient) -> None:
@@ -221,3 +223,31 @@ async def test_a_repository_without_an_index_is_too_early(client: httpx2.AsyncCl
     answer = await client.post("/v1/impact", json={"repository": "fresh", "diff": DIFF})
     assert (answer.status_code, answer.json()["type"]) == (425, "urn:fourfold:problem:not_indexed")
     assert answer.headers["retry-after"]
+
+
+async def test_a_database_that_gives_up_is_a_problem_that_says_what_to_do(client: httpx2.AsyncClient, bench: Bench, tmp_path: Path) -> None:
+    low = await identified(client, "low")
+    calls = [
+        ("GET", "/v1/repositories", None),
+        ("GET", f"/v1/symbols/{low}/callers", None),
+        ("GET", "/v1/files?repository=t&path=lib/low.py", None),
+        ("PUT", "/v1/repositories/other", {"source": {"path": str(tmp_path / "t")}}),
+        ("DELETE", "/v1/repositories/t", None),
+        ("POST", "/v1/search", {"query": "low"}),
+    ]
+    settings = bench.backend.settings.model_copy(update={"search": SearchSettings(max_deadline_ms=50)})
+    async with bootstrap.backend(settings) as hasty:
+        app = create_app(lambda: nullcontext(bootstrap.compose(hasty)), Settings())
+        async with (
+            app.router.lifespan_context(app),
+            httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://test") as caller,
+            bench.backend.connect() as other,
+            other.transaction(),
+        ):
+            await other.execute("LOCK TABLE repository")
+            for method, path, body in calls:
+                answer = await caller.request(method, path, json=body)
+                assert (answer.status_code, answer.headers["Content-Type"]) == (503, "application/problem+json"), (path, answer.text)
+                assert answer.json()["type"] == "urn:fourfold:problem:store_busy"
+                assert "ask for less" in answer.json()["detail"]
+                assert int(answer.headers["Retry-After"]) > 0

@@ -18,6 +18,7 @@ from app.domain.errors import (
     InvalidRequest,
     NotIndexed,
     QueryNotServable,
+    StoreBusy,
     StoreUnavailable,
 )
 from app.domain.query import Classification, Dedupe, Filters, Intent, Modality, Position, Preset, Scope, SearchRequest, Strategy
@@ -156,10 +157,11 @@ async def test_nobody_is_waited_for_beyond_the_deadline() -> None:
     assert (answer.results, answer.partial) == ((), True)
 
 
-async def test_the_store_being_gone_is_an_error() -> None:
-    gone = [ListRetriever(RankedList(modality, ()), error=StoreUnavailable()) for modality in Modality]
-    with pytest.raises(StoreUnavailable):
-        await Fixture(UNDERSTAND, *gone).search()
+@pytest.mark.parametrize("failure", [StoreUnavailable, StoreBusy])
+async def test_the_store_failing_is_an_error(failure: type[FourfoldError]) -> None:
+    failing = [ListRetriever(RankedList(modality, ()), error=failure()) for modality in Modality]
+    with pytest.raises(failure):
+        await Fixture(UNDERSTAND, *failing).search()
 
 
 async def test_all_failing_for_different_reasons_is_an_empty_partial_answer() -> None:

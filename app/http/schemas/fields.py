@@ -14,6 +14,15 @@ MAX_QUERY: Final = 10_000
 EXAMPLE_PATTERN: Final = r"^(?:[0-9a-f]{16}|c[1-9][0-9]{0,9}-[1-9][0-9]{0,9})$"
 """The id of a symbol or of a chunk."""
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+ID_PATTERN: Final = r"^[0-9a-f]{16}$"
+LINES_PATTERN: Final = r"^[1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?$"
+FORMS: Final = {
+    EXAMPLE_PATTERN: "the chunk_id of a result or the id of a symbol",
+    NAME_PATTERN: "a name of up to 100 letters, digits, dots, dashes and underscores that begins with a letter or digit",
+    ID_PATTERN: "an id of 16 hexadecimal digits, as a list shows it",
+    LINES_PATTERN: "lines such as 12, 40-60 or 40-",
+}
+"""In words, for whoever sends something else."""
 
 
 class StrictModel(BaseModel):

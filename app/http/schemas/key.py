@@ -9,14 +9,13 @@ from fastapi import Path
 from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, model_validator
 
 from app.domain.access import KeyScope
-from app.http.schemas.fields import JsonModel, StrictModel
+from app.http.schemas.fields import ID_PATTERN, JsonModel, StrictModel
 from app.http.schemas.search_answer import Shape
 
-KEY_ID_PATTERN: Final = r"^[0-9a-f]{16}$"
 GLOB_PATTERN: Final = r"^[A-Za-z0-9*?][A-Za-z0-9._*?-]{0,99}$"
 KEY_NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9 @._-]{0,99}$"
 
-KeyId = Annotated[str, Path(pattern=KEY_ID_PATTERN, description="the key's id, the part after `ff_`", examples=["5d41402abc4b2a76"])]
+KeyId = Annotated[str, Path(pattern=ID_PATTERN, description="the key's id, the part after `ff_`", examples=["5d41402abc4b2a76"])]
 RepositoryGlob = Annotated[str, Field(pattern=GLOB_PATTERN)]
 
 
@@ -112,7 +111,7 @@ class KeyList(Shape):
 
 
 class AuditParameters(StrictModel):
-    key_id: Annotated[str, Field(pattern=KEY_ID_PATTERN)] | None = None
+    key_id: Annotated[str, Field(pattern=ID_PATTERN)] | None = None
     """Entries of this key only."""
     action: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z ]{0,49}$", examples=["indexRepository"])] | None = None
     """Entries of this action only: an operation id, or a command."""

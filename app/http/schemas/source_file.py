@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from app.domain.code import PathClass
 from app.domain.files import FileRequest, Gate
 from app.domain.query import Modality
-from app.http.schemas.fields import PathText, StrictModel, Text
+from app.http.schemas.fields import LINES_PATTERN, PathText, StrictModel, Text
 from app.http.schemas.search_answer import IndexShape, Shape
 from app.http.schemas.search_request import SearchParameters
 from app.http.schemas.symbol import BOOT, FRESH, BriefShape, Repository
@@ -24,7 +24,7 @@ def _forwards(lines: str) -> str:
     return lines
 
 
-Lines = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?$", examples=["40-60"]), AfterValidator(_forwards)]
+Lines = Annotated[str, Field(pattern=LINES_PATTERN, examples=["40-60"]), AfterValidator(_forwards)]
 
 
 class FileParameters(StrictModel):

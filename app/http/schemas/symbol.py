@@ -9,10 +9,10 @@ from pydantic import ConfigDict, Field
 
 from app.domain.code import EdgeClass, PathClass
 from app.domain.symbols import NameMatch, SymbolsRequest, UsesRequest
-from app.http.schemas.fields import NAME_PATTERN, Kinds, Repeated, StrictModel, Text, TextList
+from app.http.schemas.fields import ID_PATTERN, NAME_PATTERN, Kinds, Repeated, StrictModel, Text, TextList
 from app.http.schemas.search_answer import CountShape, IndexShape, Shape, WarningShape
 
-SymbolId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="the symbol's id", examples=["5d41402abc4b2a76"])]
+SymbolId = Annotated[str, Path(pattern=ID_PATTERN, description="the symbol's id", examples=["5d41402abc4b2a76"])]
 Repository = Annotated[str, Field(pattern=NAME_PATTERN, examples=["flask"])]
 Classes = Annotated[tuple[EdgeClass, ...], Field(max_length=10), Repeated]
 
