@@ -30,6 +30,7 @@ CONNECT_SECONDS: Final = 5.0
 MOST_ATTEMPTS: Final = 5
 LONGEST_ANSWER: Final = 64_000_000
 """Bytes: 1,000 vectors of 4,096 numbers written out have about 50 million."""
+_KEYS: Final = "FOURFOLD_EMBEDDING__VOYAGE__API_KEY or FOURFOLD_EMBEDDING__OPENAI__API_KEY"
 _DETAIL: Final = 200  # characters of a provider's message that are shown
 
 _ABOUT_SIZE: Final = re.compile(r"token|context|too (?:large|long|many)|length|batch|maximum|max(?:imal)? ", re.IGNORECASE)
@@ -137,7 +138,7 @@ class Provider:
             )
         self._breaker.succeeded()
         if status in (401, 403):
-            raise ConfigurationError(f"the provider of embeddings refused the key ({status}); see FOURFOLD_EMBEDDING__API_KEY")
+            raise ConfigurationError(f"the provider of embeddings refused the key ({status}): see {_KEYS}")
         detail = self._shown(content.decode("utf-8", "replace"))
         if 300 <= status < 400 or status in (404, 405):
             raise ConfigurationError(f"no embeddings are served at {self._url} ({status}): {detail}")

@@ -10,7 +10,7 @@ from typing import Literal, TextIO
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
-_FOREIGN = ("uvicorn", "uvicorn.error", "uvicorn.access", "sqlalchemy", "asyncio", "alembic", "httpx2")
+_FOREIGN = ("uvicorn", "uvicorn.error", "uvicorn.access", "sqlalchemy", "asyncio", "alembic", "httpx2", "httpcore2")
 
 
 def configure(level: Literal["debug", "info", "warning", "error"], log_format: Literal["json", "console"]) -> None:

@@ -111,6 +111,19 @@ def test_names_in_documents_exist(document: Path) -> None:
             assert name in known or name.startswith("FOURFOLD_CREDENTIALS__"), name
 
 
+def test_settings_that_messages_name_exist() -> None:
+    known = {name for name, _ in settings()}
+    parts = {name.rpartition("__")[0] for name in known} | {"FOURFOLD_WEBHOOK", "FOURFOLD_CREDENTIALS"}
+    named = {
+        name
+        for path in (ROOT / "app").rglob("*.py")
+        for name in re.findall(r"\bFOURFOLD_[A-Z_]*[A-Z]\b", path.read_text("utf-8"))
+        if not name.startswith("FOURFOLD_CREDENTIALS__")
+    }
+    assert len(named) > 10
+    assert named - known - parts == set()
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_in_documents_are_understood(document: Path) -> None:
     group = typer.main.get_command(cli)
