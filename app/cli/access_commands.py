@@ -111,14 +111,16 @@ def _user() -> str:
 
 
 def _checked(name: str, scope: KeyScope, repositories: Sequence[str], expires_at: datetime | None) -> KeyBody:
-    """The key as the HTTP interface would take it; raises InvalidRequest."""
+    """The key as the HTTP interface would take it; raises InvalidRequest and Conflict."""
     from pydantic import ValidationError
 
-    from app.http.schemas.key import KeyBody
+    from app.http.schemas.key import KeyBody, check_expiry
 
     try:
-        return KeyBody(name=name, scope=scope, repositories=tuple(repositories), expires_at=expires_at)
+        body = KeyBody(name=name, scope=scope, repositories=tuple(repositories), expires_at=expires_at)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "repositories"
         raise InvalidRequest(f"{field}: {first['msg'].removeprefix('Value error, ')}", field=field) from None
+    check_expiry(body)
+    return body

@@ -12,7 +12,7 @@ from app.http import render_access
 from app.http.audit import name_target
 from app.http.media import require_json
 from app.http.openapi import problems
-from app.http.schemas.key import KeyBody, KeyId, KeyList, KeyShape, NewKey
+from app.http.schemas.key import KeyBody, KeyId, KeyList, KeyShape, NewKey, check_expiry
 from app.http.service import A_LOOKUP, CurrentService
 
 router = APIRouter(tags=["access"], dependencies=[A_LOOKUP])
@@ -30,13 +30,14 @@ async def list_keys(service: CurrentService) -> KeyList:
     summary="Make a key",
     status_code=201,
     dependencies=[Depends(require_json)],
-    responses=problems(400, 413, 415, 422, 503),
+    responses=problems(400, 409, 413, 415, 422, 503),
 )
 async def create_key(body: KeyBody, request: Request, response: Response, service: CurrentService) -> NewKey:
     """Makes a key. Its token is in this answer and nowhere else: the service keeps a hash.
 
     The first key closes a service that answered without.
     """
+    check_expiry(body)
     stored, token = await service.keys.create(body.name, body.scope, body.repositories, body.expires_at)
     name_target(request, f"{stored.id} {stored.name}")
     response.headers["Location"] = f"/v1/keys/{stored.id}"

@@ -9,6 +9,7 @@ from fastapi import Path
 from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, model_validator
 
 from app.domain.access import KeyScope
+from app.domain.errors import Conflict
 from app.http.schemas.fields import ID_PATTERN, JsonModel, StrictModel
 from app.http.schemas.search_answer import Shape
 
@@ -21,12 +22,6 @@ RepositoryGlob = Annotated[str, Field(pattern=GLOB_PATTERN)]
 
 def _distinct(items: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))
-
-
-def later(moment: datetime | None) -> datetime | None:
-    if moment is not None and moment <= datetime.now(UTC):
-        raise ValueError("lies in the past")
-    return moment
 
 
 _BODY: Final[dict[str, Any]] = {"name": "ci", "scope": "index", "repositories": ["acme-*"], "expires_at": None}
@@ -43,13 +38,19 @@ class KeyBody(JsonModel):
     """`search` reads, `index` also creates, indexes and deletes repositories, `admin` also manages keys, scopes and the audit log."""
     repositories: Annotated[tuple[RepositoryGlob, ...], Field(max_length=100), AfterValidator(_distinct)] = ()
     """The only repositories that there are for the key: names, or globs with `*` and `?`. Empty: all."""
-    expires_at: Annotated[AwareDatetime | None, AfterValidator(later)] = None
-    """From then on the key does not count."""
+    expires_at: AwareDatetime | None = None
+    """From then on the key does not count. A time that has passed is a conflict."""
 
     @model_validator(mode="after")
     def _admins_see_everything(self) -> KeyBody:
         check_limits(self.scope, self.repositories)
         return self
+
+
+def check_expiry(body: KeyBody) -> None:
+    """Raises Conflict for a key that would never count."""
+    if body.expires_at is not None and body.expires_at <= datetime.now(UTC):
+        raise Conflict("expires_at lies in the past: the key would never count", field="expires_at")
 
 
 def check_limits(scope: KeyScope, repositories: tuple[str, ...]) -> None:

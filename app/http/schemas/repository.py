@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from app.domain.code import PathClass
 from app.domain.index import JobState, RefKind, SkipReason, SourceKind
-from app.http.schemas.fields import NAME_PATTERN, PathText, StrictModel, Text, TextList
+from app.http.schemas.fields import NAME_PATTERN, JsonModel, PathText, StrictModel, Text, TextList
 from app.http.schemas.search_answer import ANSWER_EXAMPLE, IndexShape, Shape
 
 RepositoryName = Annotated[str, Path(pattern=NAME_PATTERN, description="the repository's name, a slug", examples=["flask"])]
@@ -18,7 +18,7 @@ PriorityName = Literal["interactive", "bulk"]
 JobId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,64}$", description="the job's id")]
 
 
-class SourceBody(StrictModel):
+class SourceBody(JsonModel):
     """One of `path`, `url` and `archive`."""
 
     path: Annotated[PathText, Field(examples=["/srv/checkouts/flask"])] | None = None
@@ -47,7 +47,7 @@ class SourceBody(StrictModel):
         return self
 
 
-class RepositoryBody(StrictModel):
+class RepositoryBody(JsonModel):
     """Where a repository comes from and what of it is indexed."""
 
     model_config = ConfigDict(
@@ -100,7 +100,7 @@ class RefShape(Shape):
     indexed_at: datetime | None
 
 
-class IndexBody(StrictModel):
+class IndexBody(JsonModel):
     """How an index run is asked for; all of it may be absent."""
 
     model_config = ConfigDict(
