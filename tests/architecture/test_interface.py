@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from contextlib import nullcontext
+from functools import cache
 from typing import Any, Final, get_args
 
 from fastapi.routing import APIRoute
