@@ -5,16 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext
 from functools import cache
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from fastapi.routing import APIRoute
-from pydantic import BaseModel
-
-from app.config import Settings
-from app.http.app import create_app, openapi_document
-from app.http.schemas.fields import JsonModel
+from app.http.app import openapi_document
 
 PAGES_OF_OTHERS: Final = {"offset", "page", "page_size", "per_page", "size", "count", "skip", "after", "before", "next", "next_page_token"}
 
@@ -132,24 +126,6 @@ def test_times_and_durations_look_alike() -> None:
         assert (schema.get("format") == "date-time") == name.endswith("_at"), (place, name)
         if match := TIMED.search(name):
             assert schema.get("type") in (("string",) if match[1] == "at" else ("integer", "number")), (place, name)
-
-
-def test_every_body_tells_numbers_and_truth_values_from_others_as_json_does() -> None:
-    api = create_app(lambda: nullcontext(None), Settings())
-    bodies = {route.body_field.field_info.annotation for route in api.state.routes if isinstance(route, APIRoute) and route.body_field}
-    models = [model for body in bodies for model in models_in(body)]
-    assert len(models) > 8
-    assert [model.__name__ for model in models if not issubclass(model, JsonModel)] == []
-
-
-def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models of a request body, those of its fields among them."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-        for field in annotation.model_fields.values():
-            yield from models_in(field.annotation)
-    for part in get_args(annotation):
-        yield from models_in(part)
 
 
 def test_every_error_is_the_same_problem() -> None:
