@@ -33,7 +33,7 @@ from app.indexing.indexed_definitions import DefinitionMemory
 from app.indexing.parse import ParsePool, extractor_version
 from app.indexing.pipeline import IndexRun
 from app.indexing.refresh import Refreshed, Refresher
-from app.indexing.remember import newest_index, remember
+from app.indexing.remember import remember
 from app.indexing.seen import SeenRepositories
 from app.observability import metrics
 from app.ports import EmbeddingFailed
@@ -41,6 +41,7 @@ from app.sources import git
 from app.sources.git import GitError
 from app.storage.engine import CONNECTION_ERRORS, GIVEN_UP, Connection, connection
 from app.storage.jobs import Claims, ProgressStore
+from app.storage.newest import newest_index
 from app.storage.retention import forget
 from app.storage.sweep import due, sweep
 

@@ -11,6 +11,7 @@ import pytest
 from app.domain.index import JobState
 from app.indexing import remember as module
 from app.storage.facts import FactReader
+from app.storage.newest import newest_index
 from app.worker import Worker
 from tests.integration.conftest import SHOP, Bench, write_tree
 
@@ -87,10 +88,10 @@ async def test_a_run_of_another_repository_does_not_wait(bench: Bench, shop: Pat
 async def test_what_another_version_read_is_not_remembered(bench: Bench, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await bench.index(shop)
     async with bench.backend.connect() as own:
-        assert await module.newest_index(own, bench.pool.extractor)
-        assert await module.newest_index(own, "another") is None
+        assert await newest_index(own, bench.pool.extractor)
+        assert await newest_index(own, "another") is None
         monkeypatch.setattr(module, "MOST_SYMBOLS", 1)
-        newest = await module.newest_index(own, bench.pool.extractor)
+        newest = await newest_index(own, bench.pool.extractor)
         assert newest is not None
         worker = Worker(bench.backend)
         await module.remember(own, newest, worker._memory)
