@@ -137,8 +137,9 @@ class EmbeddedServer:
             account = cluster.account_for(self._server_dir)
             for path in (*reversed(self.state_dir.parents), self.state_dir):
                 if not path.exists():
-                    path.mkdir()
-                    path.chmod(0o700 if account.uid is None else 0o711)
+                    with suppress(FileExistsError):  # another process was first, and sets the mode
+                        path.mkdir()
+                        path.chmod(0o700 if account.uid is None else 0o711)
             for path in (self._server_dir, self.log_dir, self._server_dir / "run"):
                 path.mkdir(mode=0o700, exist_ok=True)
                 account.own(path)

@@ -39,7 +39,7 @@ PITFALLS = {
     "no way to ask for a run, or one that is not safe to repeat": (
         "integration/test_source_calls.py::test_a_signed_push_queues_one_run",
         "integration/test_source_calls.py::test_unsigned_is_refused",
-        "integration/test_source_calls.py::test_the_answer_does_not_wait_for_the_remote",
+        "integration/test_source_calls.py::test_the_answer_does_not_ask_the_remote",
         "api/test_repositories.py::test_jobs_are_queued_joined_read_listed_and_cancelled",
     ),
     "one broken repository stops all": (

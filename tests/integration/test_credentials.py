@@ -21,6 +21,7 @@ from app.indexing.parse import ParsePool
 from app.storage.engine import connection
 from tests.integration.conftest import SHOP, Bench
 from tests.integration.git_remotes import HttpRemotes, Remote, http_remotes
+from tests.integration.process_table import shown
 from tests.integration.ssh_remotes import SshRemotes, key_pair, ssh_remotes
 
 pytestmark = pytest.mark.anyio
@@ -126,7 +127,7 @@ async def test_no_process_shows_the_token_while_it_is_in_use(open_bench: Open, h
         while not https.seen:  # noqa: ASYNC110 - a thread changes it
             await asyncio.sleep(0.02)
         family = [psutil.Process(), *psutil.Process().children(recursive=True)]
-        commands = [" ".join(process.cmdline()) for process in family]
+        commands = [process.command for process in shown(family)]
         assert any("ls-remote" in command for command in commands), "git is at it"
         assert not [command for command in commands if TOKEN in command or ENCODED in command]
         served, https.hangs = https.hangs, None

@@ -75,8 +75,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
                 pass
             except ConfigurationError:  # with --debug, where the interpreter prints it
                 traceback.print_exc()
-        shown = capsys.readouterr()
-        return shown.out + shown.err
+        printed = capsys.readouterr()
+        return printed.out + printed.err
 
     handlers = logging.getLogger().handlers[:]
     yield fourfold
@@ -232,8 +232,8 @@ def test_no_secret_is_left_anywhere(database_url: str, tmp_path: Path, run: Run)
         ) as service,
     ):
         https.secret = FORGE_TOKEN
-        shown = run("keys", "create", "me", "--scope", "admin", **service.environment)  # the one place that shows the key
-        token = next(word for word in shown.split() if word.startswith("ff_"))
+        made = run("keys", "create", "me", "--scope", "admin", **service.environment)  # the one place that shows the key
+        token = next(word for word in made.split() if word.startswith("ff_"))
         key = {"Authorization": f"Bearer {token}"}
         source = {"source": {"url": f"{https.url}/remote.git".replace("127.0.0.1", "localhost"), "credential": "forge"}}
         service.call("PUT", "/v1/repositories/shop", 201, source, **key)
@@ -241,9 +241,9 @@ def test_no_secret_is_left_anywhere(database_url: str, tmp_path: Path, run: Run)
         https.hangs = threading.Event()
         job = service.call("POST", "/v1/repositories/shop/index", 202, **key)["id"]
         service.until(lambda: https.seen)
-        processes = service.family()
-        commands = "\n".join(" ".join(process.cmdline()) for process in processes)
-        gits = [process.environ() for process in processes if process.name().startswith("git")]
+        processes = shown(service.family())
+        commands = "\n".join(process.command for process in processes)
+        gits = [process.environment for process in processes if process.name.startswith("git")]
         hanging, https.hangs = https.hangs, None
         hanging.set()
         service.until(lambda: service.call("GET", f"/v1/jobs/{job}", 200, **key)["state"] == "succeeded")
