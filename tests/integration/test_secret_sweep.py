@@ -34,6 +34,7 @@ from app.storage.dsn import parse_dsn
 from app.storage.engine import connection
 from tests.integration.conftest import SHOP
 from tests.integration.git_remotes import HttpRemotes, Remote, http_remotes
+from tests.integration.process_table import shown
 from tests.providers import KEY as PROVIDER_KEY
 from tests.providers import ProviderServer, Reply, always, provider
 
