@@ -33,6 +33,11 @@ class LeftOut:
     unmatched_include: Sequence[str] = ()
     """Include globs that no path matches."""
 
+    @property
+    def ignored(self) -> int:
+        """Entries that ignore files leave out."""
+        return self.ignored_files + self.ignored_folders
+
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Self:
         """What ``dataclasses.asdict`` made of it."""
@@ -45,18 +50,17 @@ def notices(files: int, skipped: int, left_out: LeftOut) -> tuple[str, ...]:
 
 
 def _notices(files: int, skipped: int, left_out: LeftOut) -> Iterator[str]:
-    ignored = left_out.ignored_files + left_out.ignored_folders
     if files == 0:
         reasons = [*_reasons(left_out), *([f"{skipped} cannot be searched (see coverage)"] if skipped else [])]
         yield f"no file is indexed: {'; '.join(reasons) or 'the source holds none'}"
-    elif ignored > files + skipped:
+    elif left_out.ignored > files + skipped:
         yield f"more is left out than is indexed: {_ignored(left_out)}"
     for glob in left_out.unmatched_include:
         yield f"no path matches the include glob {glob!r}"
 
 
 def _reasons(left_out: LeftOut) -> Iterator[str]:
-    if left_out.ignored_files or left_out.ignored_folders:
+    if left_out.ignored:
         yield _ignored(left_out)
     if left_out.excluded:
         yield f"the include and exclude globs leave out {counted(left_out.excluded, 'file')}"

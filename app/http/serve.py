@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import errno
 import gc
 import signal
@@ -17,6 +16,7 @@ from typing import Any, Final, TypeVar
 import structlog
 import uvicorn
 
+from app import heap
 from app.config import Settings
 from app.domain.errors import ConfigurationError
 from app.http.app import create_app
@@ -31,12 +31,6 @@ GRACE_SECONDS: Final = 4
 
 GARBAGE_OBJECTS: Final = 50_000
 """An answer makes some ten thousand objects, which Python's 700 between two collections would look through again and again."""
-
-HEAP_BLOCK_BYTES: Final = 65_536
-"""Larger blocks of memory are the system's own mappings."""
-
-_M_TRIM_THRESHOLD: Final = -1  # malloc.h
-_M_MMAP_THRESHOLD: Final = -3
 
 S = TypeVar("S", bound=Service)
 OnReady = Callable[[S, str], Awaitable[None]]
@@ -79,7 +73,7 @@ async def serve(
             if worker:
                 await stack.enter_async_context(running_worker())
             _spare_collector()
-            keep_heap_small()
+            heap.keep_small()
             await _serve_http(service, settings, listener, stop, on_ready)
 
 
@@ -105,18 +99,6 @@ def _spare_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS)
-
-
-def keep_heap_small() -> None:
-    """Large blocks are given back to the system when they are freed.
-
-    By default glibc keeps ever larger ones in its heap, where the small ones that outlive them leave holes: the memory of a busy
-    service doubles. Another C library is left as it is.
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES)
-        mallopt(_M_TRIM_THRESHOLD, 2 * HEAP_BLOCK_BYTES)
 
 
 async def _serve_http(service: S, settings: Settings, listener: socket.socket, stop: asyncio.Event, on_ready: OnReady[S] | None) -> None:

@@ -15,9 +15,9 @@ import structlog
 
 from app.domain.code import Reference
 from app.domain.facts import FileFacts, ResolvedEdge
+from app.heap import give_back
 from app.indexing.centrality import pagerank
-from app.indexing.indexed_definitions import MOST_COMPLETE, MOST_SYMBOLS, FreshFacts, IndexedDefinitions
-from app.indexing.memory import give_back
+from app.indexing.indexed_definitions import MOST_COMPLETE, FreshFacts, IndexedDefinitions, is_kept
 from app.indexing.resolve import DefinitionIndex, affected_names, resolve_module, stale_modules
 from app.storage.facts import FactReader
 from app.storage.writer import IndexWriter
@@ -31,7 +31,6 @@ BATCH_CHUNKS: Final = 8_000
 
 BATCHES_WAITING: Final = 6
 """Resolved and not yet written, 20 MB each at most: as many as a tree of Django's size has while its indexes are built."""
-
 
 BATCHES_REMEMBERED: Final = 20
 """Of a repository whose index is not kept: what was derived in so many batches is let go, some 50 MB."""
@@ -122,7 +121,7 @@ async def _write_edges(
     """Resolve batch by batch; the writer's connection does ``meanwhile`` and then writes what is resolved, some batches behind."""
     paths = {file_id: path for path, file_id in stale.items()}
     chunks = await writer.next_facts.chunks(paths)
-    is_kept = index.size <= MOST_SYMBOLS
+    keeps = is_kept(index)
     resolved: asyncio.Queue[Sequence[_FileEdges] | None] = asyncio.Queue(BATCHES_WAITING)
     connection = asyncio.Lock()
     try:
@@ -132,7 +131,7 @@ async def _write_edges(
                 batch = {paths[file_id]: file_id for file_id in file_ids}
                 references = await _references(writer.next_facts, batch.values(), fresh, connection)
                 await resolved.put(await asyncio.to_thread(_resolve, batch, references, index))
-                if not is_kept:
+                if not keeps:
                     await asyncio.to_thread(_forget, index, batch, everything=number % BATCHES_REMEMBERED == 0)
             await resolved.put(None)
     except ExceptionGroup as failures:  # one of the two failed, the other was cancelled

@@ -68,9 +68,9 @@ class IndexedDefinitions:
             self._file_ids[file.path] = file.file_id
 
 
-def worth_keeping(definitions: IndexedDefinitions) -> IndexedDefinitions:
-    """What the next run will find in memory, when this one has resolved: nothing of a very large index, whose space it needs itself."""
-    return definitions if definitions.index.size <= MOST_SYMBOLS else IndexedDefinitions()
+def is_kept(index: DefinitionIndex) -> bool:
+    """Whether the next run will find it in memory: a very large one takes space that the run needs itself."""
+    return index.size <= MOST_SYMBOLS
 
 
 class DefinitionMemory:

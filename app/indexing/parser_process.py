@@ -28,8 +28,8 @@ from app.config import IndexSettings
 from app.domain.analysis import SkippedFile, SourceFile
 from app.domain.code import Extraction
 from app.domain.index import SkipReason
+from app.heap import give_back
 from app.indexing.analyse import Extractor, Result, analyse
-from app.indexing.memory import give_back
 from app.languages.registry import LanguageSpec
 
 START_SECONDS: Final = 120.0

@@ -19,10 +19,10 @@ from app.domain.analysis import FileAnalysis, SkippedFile, SourceFile
 from app.domain.code import Outcome
 from app.domain.index import Coverage, SkipReason
 from app.domain.left_out import LeftOut
+from app.heap import give_back
 from app.indexing.discover import Discovery
 from app.indexing.edges import rank_symbols, resolve_edges
-from app.indexing.indexed_definitions import DefinitionMemory, FreshFacts, worth_keeping
-from app.indexing.memory import give_back
+from app.indexing.indexed_definitions import DefinitionMemory, FreshFacts, IndexedDefinitions, is_kept
 from app.indexing.parse import ParsePool, Unchanged
 from app.indexing.postings import PostingsBuilder
 from app.indexing.source_tree import SourceTree
@@ -105,8 +105,8 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
     definitions = memory.take(writer.repository)
     meanwhile = partial(content_loaded, writer.connection, tree.analysed)
     edges_changed = await resolve_edges(writer, come, gone, tree.fresh, definitions, meanwhile)
-    definitions = worth_keeping(definitions)
-    if total > LARGE_TREE:
+    if not is_kept(definitions.index):
+        definitions = IndexedDefinitions()  # the next stages need the space
         gc.collect()  # definitions and their files refer to each other
         give_back()
     clock.lap("resolve")
@@ -125,7 +125,7 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
 
 
 def _unseen(left_out: LeftOut) -> Counter[tuple[str | None, str]]:
-    return Counter({(None, "ignored"): left_out.ignored_files + left_out.ignored_folders, (None, "excluded"): left_out.excluded})
+    return Counter({(None, "ignored"): left_out.ignored, (None, "excluded"): left_out.excluded})
 
 
 @contextmanager

@@ -19,7 +19,8 @@ import pytest
 
 from app.config import Settings
 from app.domain.errors import ConfigurationError, FourfoldError
-from app.http.serve import HEAP_BLOCK_BYTES, bind, serve, url_of
+from app.heap import LARGE_BLOCK_BYTES
+from app.http.serve import bind, serve, url_of
 from app.worker_process import running_worker
 
 from .twins import MemoryService, factory
@@ -198,18 +199,18 @@ def test_a_worker_whose_parent_is_gone_does_not_start() -> None:
 
 HEAP = """
 import ctypes
-from app.http.serve import HEAP_BLOCK_BYTES, keep_heap_small
+from app.heap import LARGE_BLOCK_BYTES, keep_small
 
 class Facts(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
 
 libc = ctypes.CDLL(None)
 libc.mallinfo2.restype = Facts
-keep_heap_small()
+keep_small()
 del_me = bytearray(16 << 20)
 del del_me  # from now on glibc by itself would keep blocks of this size in its heap
 before = libc.mallinfo2()
-blocks = [bytearray(2 * HEAP_BLOCK_BYTES) for _ in range(100)]
+blocks = [bytearray(2 * LARGE_BLOCK_BYTES) for _ in range(100)]
 after = libc.mallinfo2()
 print(after.arena - before.arena, after.hblkhd - before.hblkhd)
 """
@@ -220,4 +221,4 @@ def test_large_blocks_are_no_part_of_the_heap() -> None:
     ran = subprocess.run([sys.executable, "-c", HEAP], capture_output=True, text=True, check=True)
     heap, mapped = map(int, ran.stdout.split())
     assert heap < 1_000_000
-    assert mapped > 90 * 2 * HEAP_BLOCK_BYTES
+    assert mapped > 90 * 2 * LARGE_BLOCK_BYTES

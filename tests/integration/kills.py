@@ -10,11 +10,13 @@ import io
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tarfile
+import tempfile
 import threading
 import time
 import urllib.error
@@ -164,6 +166,17 @@ def free_port() -> int:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
+
+
+@contextmanager
+def own_state_directory() -> Iterator[Path]:
+    """A state directory whose parents the embedded server's account can pass; what runs in it at the end is killed."""
+    path = Path(tempfile.mkdtemp(prefix="fourfold-kill-"))
+    path.chmod(0o711)
+    yield path / "state"
+    for process in processes_of(path / "state"):
+        process.kill()
+    shutil.rmtree(path)
 
 
 def processes_of(state_dir: Path) -> list[psutil.Process]:

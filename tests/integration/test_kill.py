@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import random
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.kills import Moment, Running, processes_of, survive
+from tests.integration.kills import Moment, Running, own_state_directory, processes_of, survive
 
 FILES = 120
 
 
 @pytest.fixture
 def state_dir() -> Iterator[Path]:
-    path = Path(tempfile.mkdtemp(prefix="fourfold-kill-"))
-    path.chmod(0o711)
-    yield path / "state"
-    for process in processes_of(path / "state"):
-        process.kill()
-    shutil.rmtree(path)
+    with own_state_directory() as path:
+        yield path
 
 
 @pytest.mark.timeout(600)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -26,7 +24,7 @@ from app.sources.writing import left_behind, writing
 from app.storage.engine import connection
 from tests.integration.conftest import SHOP, Bench
 from tests.integration.git_remotes import Remote
-from tests.integration.kills import Running, processes_of
+from tests.integration.kills import Running, own_state_directory
 from tests.integration.test_retention import removed
 
 SECONDS = 30.0
@@ -51,13 +49,8 @@ def open_files(pid: int) -> list[str]:
 
 @pytest.fixture
 def own_state() -> Iterator[Path]:
-    """A state directory whose parents the embedded server's account can pass."""
-    path = Path(tempfile.mkdtemp(prefix="fourfold-killed-"))
-    path.chmod(0o711)
-    yield path / "state"
-    for process in processes_of(path / "state"):
-        process.kill()
-    shutil.rmtree(path)
+    with own_state_directory() as path:
+        yield path
 
 
 @pytest.mark.timeout(300)
