@@ -67,6 +67,8 @@ from app.storage.symbols import Symbols
 
 CONNECTIONS_PER_SEARCH = 4
 CONNECTIONS_BESIDE_SEARCHES = 8
+READY_SEARCHES = 2
+"""Searches at a time whose connections are there from the start."""
 STATEMENT_SLACK_MS = 500
 
 _log = structlog.get_logger(__name__)
@@ -253,24 +255,31 @@ def _mirrors(settings: Settings) -> Mirrors:
 
 @asynccontextmanager
 async def service(settings: Settings, *, warm: bool = False) -> AsyncIterator[Service]:
-    """The service with its store open; ``warm`` loads the embedder before the first question needs it."""
+    """The service with its store open; ``warm`` loads the embedder and makes connections before the first questions need them."""
     async with backend(settings) as opened:
-        if warm:
-            load_classifier().warm()
-        warming = asyncio.create_task(_warm(opened.embedders.target if warm else None))
+        if not warm:
+            yield compose(opened)
+            return
+        load_classifier().warm()
+        warming = asyncio.create_task(_warm(opened))
         try:
             yield compose(opened)
         finally:
             await warming
 
 
-async def _warm(choice: Choice | None) -> None:
-    """Load the model beside everything else, so that the first question does not wait for it; a provider needs no warming."""
+async def _warm(opened: Backend) -> None:
+    """Beside everything else, so that the first questions do not wait for it; a provider needs no warming."""
+    choice = opened.embedders.target
     if choice is not None and not choice.remote:
         try:
             await choice.embedder.query_vector("warm up")
         except (EmbeddingFailed, FourfoldError) as error:
             _log.error("embedder_unusable", error=str(error))
+    try:
+        await opened.pool.prepare(READY_SEARCHES * CONNECTIONS_PER_SEARCH)
+    except FourfoldError as error:
+        _log.warning("connections_not_prepared", error=error.code, reason=error.message)
 
 
 def compose(opened: Backend, profiles: Profiles | None = None) -> Service:

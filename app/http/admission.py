@@ -6,35 +6,86 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from time import perf_counter
+from typing import Final
+
+import structlog
 
 from app.config import Settings
 from app.domain.errors import Overloaded
 from app.observability import metrics
 
+_NEWEST: Final = 0.1
+"""What the newest call counts in the mean of how long a place is held."""
+
+_TOLD_SECONDS: Final = 10.0
+"""How often the log tells of refusals; each has its line at the request, and a metric counts them."""
+
+_log = structlog.get_logger("app.http")
+
+
+class NoPlace(Overloaded):
+    """Every place is taken, and none became free in time."""
+
+    def __init__(self, places: Places) -> None:
+        super().__init__(retry_after=1)
+        self.places = places
+
 
 class Places:
-    """A fixed number of places of one kind; who finds none within ``wait_ms`` is sent away instead of queued without end."""
+    """A fixed number of places of one kind; who finds none within ``wait_ms`` is sent away instead of queued without end.
+
+    At once, when so many wait already that none would become free in time.
+    """
 
     def __init__(self, kind: str, places: int, wait_ms: int) -> None:
         self._kind = kind
+        self._places = places
         self._free = asyncio.Semaphore(places)
         self._wait_seconds = wait_ms / 1_000
+        self._waiting = 0
+        self._held_seconds = 0.0
+        self._refusals = 0
+        self._told = 0.0
+
+    @property
+    def is_free(self) -> bool:
+        """Whether somebody who comes now need not wait."""
+        return not self._free.locked()
+
+    def check(self) -> None:
+        """Raises NoPlace when it is of no use to wait (Little's law: those who wait, by how many are served in a second)."""
+        if not self.is_free and self._waiting * self._held_seconds / self._places > self._wait_seconds:
+            raise self._refusal()
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """Hold one place; raises Overloaded."""
+        """Hold one place; raises NoPlace."""
+        self.check()
+        self._waiting += 1
         try:
             async with asyncio.timeout(self._wait_seconds):
                 await self._free.acquire()
         except TimeoutError:
-            self._refused()
-            raise Overloaded(retry_after=1) from None
+            raise self._refusal() from None
+        finally:
+            self._waiting -= 1
+        began = perf_counter()
         try:
             yield
         finally:
+            self._held_seconds += _NEWEST * (perf_counter() - began - self._held_seconds)
             self._free.release()
 
-    def _refused(self) -> None:
+    def _refusal(self) -> NoPlace:
+        self._count()
+        self._refusals += 1
+        if perf_counter() - self._told > _TOLD_SECONDS:
+            _log.warning("no_place", kind=self._kind, refused=self._refusals, places=self._places, waiting=self._waiting)
+            self._refusals, self._told = 0, perf_counter()
+        return NoPlace(self)
+
+    def _count(self) -> None:
         metrics.count_refused_call(self._kind)
 
 
@@ -46,7 +97,7 @@ class Admission(Places):
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """Hold one place; raises Overloaded."""
+        """Hold one place; raises NoPlace."""
         async with super().place():
             metrics.observe_admission(admitted=True)
             metrics.active_searches(+1)
@@ -55,7 +106,7 @@ class Admission(Places):
             finally:
                 metrics.active_searches(-1)
 
-    def _refused(self) -> None:
+    def _count(self) -> None:
         metrics.observe_admission(admitted=False)
 
 

@@ -22,6 +22,7 @@ from app.http.limits import Limits
 from app.http.middleware import BodyLimit, HeadAsGet, RequestContext
 from app.http.own_origin import OwnOrigin
 from app.http.query_string import checked_query
+from app.http.retry_after import KeepsRetryAfter
 from app.http.routes import (
     archives,
     audit,
@@ -73,6 +74,7 @@ def create_app(service_factory: ServiceFactory, settings: Settings, hosts: Colle
         dependencies=[Depends(checked_query)],
         middleware=[
             Middleware(RequestContext),
+            Middleware(KeepsRetryAfter),
             Middleware(OwnOrigin, hosts=hosts),
             Middleware(Audited),
             Middleware(HeadAsGet),

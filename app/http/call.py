@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
+from fastapi.routing import APIRoute
 
 from app.config import Settings
 from app.domain.errors import NotIndexed, QueryNotServable, RepositoryNotFound, RevisionNotFound
@@ -56,3 +57,8 @@ async def _call(request: Request, service: CurrentService, settings: CurrentSett
 
 
 CurrentCall = Annotated[Call, Depends(_call)]
+
+
+def searches(route: APIRoute) -> bool:
+    """Whether the route answers with a ``Call``, and so needs a place."""
+    return any(dependency.call is _call for dependency in route.dependant.dependencies)

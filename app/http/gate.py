@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.domain.errors import FourfoldError, NotAuthenticated
 from app.http import problems
 from app.http.access import Guard, let_in
+from app.http.call import searches
 from app.http.event_stream import MEDIA_TYPE, event
 
 STILL_COUNTS_SECONDS: Final = 1.0
@@ -40,6 +41,8 @@ class Gate:
         with ExitStack() as held:
             try:
                 caller = await let_in(request, held)
+                if searches(scope["route"]):
+                    scope["app"].state.gates.searches.check()
             except FourfoldError as error:
                 await problems.of_fourfold(request, error)(scope, receive, send)
                 return

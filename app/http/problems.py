@@ -17,6 +17,7 @@ from starlette.routing import Match
 
 from app.domain.errors import FourfoldError, InvalidRequest, NotAllowed, NotAuthenticated
 from app.http.access import challenge
+from app.http.admission import NoPlace
 from app.http.schemas.fields import FORMS
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -121,7 +122,9 @@ def internal(request_id: str) -> ProblemResponse:
 def of_fourfold(request: Request, error: Exception) -> Response:
     """The problem for a domain error of this request, logged where it is the service's."""
     assert isinstance(error, FourfoldError)
-    if error.status == 500:
+    if isinstance(error, NoPlace):
+        request.scope["state"]["refusal"] = error
+    elif error.status == 500:
         _log.error("request failed", code=error.code, reason=error.message, exc_info=error)
     elif error.status > 500:
         _log.warning("request refused", code=error.code, reason=error.message)

@@ -56,6 +56,12 @@ METRICS: Final = (
         "fourfold_calls_refused_total", "counter", ("place",), "Other calls that found no place: lookups, waiting or uploads."
     ),
     MetricDefinition(
+        "fourfold_early_requests_total",
+        "counter",
+        (),
+        "Requests of clients that found no place before and asked again earlier than Retry-After: kept until then, and refused.",
+    ),
+    MetricDefinition(
         "fourfold_connections_ended_total",
         "counter",
         ("reason",),
@@ -165,6 +171,10 @@ def active_searches(change: int) -> None:
 
 def count_refused_call(place: str) -> None:
     _counter("fourfold_calls_refused_total").labels(place).inc()
+
+
+def count_early_request() -> None:
+    _counter("fourfold_early_requests_total").inc()
 
 
 def count_ended_connection(reason: str) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, NamedTuple
 
 import asyncpg
@@ -27,6 +27,9 @@ from app.storage.engine import CONNECTION_ERRORS, GIVEN_UP, SERVER_SETTINGS, Con
 from app.storage.row_security import ROLE, SETTING
 
 _ACQUIRE_SECONDS = 5.0
+
+_IDLE_SECONDS = 600.0
+"""How long a connection stays that nobody uses. SCRAM's 4,096 rounds in Python keep everybody waiting for some 35 ms at each new one."""
 
 _CANCEL_SECONDS = 0.5
 """How long a cancelled statement may take to end before its connection is closed."""
@@ -92,7 +95,7 @@ class Pool:
                 server_settings=settings,
                 min_size=0,
                 max_size=self._size,
-                max_inactive_connection_lifetime=60,
+                max_inactive_connection_lifetime=_IDLE_SECONDS,
                 reset=_no_reset,
                 init=self._begun,
                 connect=_connect,
@@ -100,6 +103,12 @@ class Pool:
         except CONNECTION_ERRORS as error:
             metrics.count_store_failure("unreachable")
             raise StoreUnavailable(f"cannot reach PostgreSQL at {self._dsn.redacted}: {error}", retry_after=2) from error
+
+    async def prepare(self, connections: int) -> None:
+        """Make so many connections before somebody waits for them; raises as ``connection`` does."""
+        async with AsyncExitStack() as held:
+            for _ in range(connections):
+                await held.enter_async_context(self.owner())
 
     async def close(self) -> None:
         """Close every connection; those still busy are ended after a moment."""

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from app.config import HttpSettings, SearchSettings, Settings
+from app.http.admission import NoPlace, Places
 from app.http.app import create_app
 from app.observability import metrics
 
@@ -24,11 +25,15 @@ def settings() -> Settings:
     return Settings(search=SearchSettings(concurrency=1, admission_ms=50), http=HttpSettings(lookups=1, waiting=1, uploads=1))
 
 
-def refused(place: str) -> float:
+def counted(sample: str) -> float:
     for line in metrics.render()[0].decode().splitlines():
-        if line.startswith(f'fourfold_calls_refused_total{{place="{place}"}}'):
+        if line.startswith(sample):
             return float(line.rpartition(" ")[2])
     return 0.0
+
+
+def refused(place: str) -> float:
+    return counted(f'fourfold_calls_refused_total{{place="{place}"}}')
 
 
 async def test_other_calls_have_places_of_their_own(app: FastAPI, async_client: httpx2.AsyncClient, service: MemoryService) -> None:
@@ -70,6 +75,44 @@ async def test_searches_take_no_place_of_the_others(async_client: httpx2.AsyncCl
     assert (await async_client.get("/v1/repositories")).status_code == 200
     service.search.block.set()
     assert (await held).status_code == 200
+
+
+async def test_nobody_waits_for_what_cannot_come_in_time() -> None:
+    places = Places("searches", 1, wait_ms=100)
+    async with places.place():
+        await asyncio.sleep(1.2)  # the mean, from nothing, is a tenth of it
+    async with places.place():
+        places.check()
+        first = asyncio.create_task(places.place().__aenter__())
+        await asyncio.sleep(0)
+        with pytest.raises(NoPlace):
+            places.check()
+        with pytest.raises(NoPlace):
+            await places.place().__aenter__()
+        assert not first.done()
+        with pytest.raises(NoPlace):
+            await first
+
+
+async def test_who_comes_before_the_time_is_over_is_kept_until_then(async_client: httpx2.AsyncClient, service: MemoryService) -> None:
+    path, clock = "/v1/search?q=x&repositories=api", asyncio.get_running_loop().time
+    service.search.block = asyncio.Event()
+    held = asyncio.create_task(async_client.get(path))
+    await service.search.entered.wait()
+    problem_of(await async_client.get(path), 503, "overloaded")
+    sent_away, asked, early = clock(), len(service.search.asked), counted("fourfold_early_requests_total")
+    kept = await async_client.get(path)
+    problem_of(kept, 503, "overloaded")
+    assert clock() - sent_away > 0.9
+    assert kept.headers["retry-after"] == "1"
+    assert len(service.search.asked) == asked
+    assert counted("fourfold_early_requests_total") == early + 1
+    problem_of(await async_client.get(path), 503, "overloaded")
+    service.search.block.set()
+    assert (await held).status_code == 200
+    sent_away = clock()
+    assert (await async_client.get(path)).status_code == 200
+    assert clock() - sent_away < 0.9, "there was a place"
 
 
 def test_a_stream_frees_its_place(service: MemoryService, settings: Settings) -> None:

@@ -73,6 +73,7 @@ def test_the_table_is_all_there_is(client: TestClient) -> None:
     metrics.count_source("moved")
     metrics.count_refused_call("lookups")
     metrics.count_ended_connection("idle")
+    metrics.count_early_request()
     metrics.count_store_failure("lost")
     client.get("/v1/repositories", headers={"Authorization": "Bearer wrong"})
     families = {family.name: family for family in text_string_to_metric_families(client.get("/metrics").text)}

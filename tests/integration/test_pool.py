@@ -193,3 +193,14 @@ async def test_a_wait_for_a_connection_that_is_in_use_ends(database_url: str, an
             async with pool.connection():
                 pass
     await pool.close()
+
+
+async def test_connections_that_are_prepared_are_those_that_are_used(database_url: str, anyio_backend: str) -> None:
+    pool = Pool(database_url, size=4, statement_timeout_ms=5_000, application_name="prepared")
+    await pool.prepare(3)
+    async with pool.connection() as one, pool.connection() as other, connection(database_url) as own:
+        taken = {one.get_server_pid(), other.get_server_pid()}
+        there = await own.fetch("SELECT pid FROM pg_stat_activity WHERE application_name = 'prepared'")
+    assert len(there) == 3
+    assert taken <= {row["pid"] for row in there}
+    await pool.close()
