@@ -11,6 +11,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
@@ -18,6 +19,7 @@ from starlette.routing import Match
 from app.domain.errors import FourfoldError, InvalidRequest, NotAllowed, NotAuthenticated
 from app.http.access import challenge
 from app.http.admission import NoPlace
+from app.http.field_names import fields_beside, meant
 from app.http.schemas.fields import FORMS
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -99,9 +101,12 @@ def problem_of(response: ProblemResponse) -> Problem:
     return problem
 
 
-def invalid(items: Sequence[Mapping[str, Any]], request_id: str) -> ProblemResponse:
-    """The problem for fields that are not valid, from pydantic's description of each; ``loc`` begins with where it came from."""
-    errors = [FieldError(field=_field(item["loc"]), message=_message(item)) for item in items[:MOST_ERRORS]]
+def invalid(items: Sequence[Mapping[str, Any]], request_id: str, body: Any = None) -> ProblemResponse:
+    """The problem for fields that are not valid, from pydantic's description of each; ``loc`` begins with where it came from.
+
+    ``body``: the type of the request's body, if it has one.
+    """
+    errors = [FieldError(field=_field(item["loc"]), message=_message(item, body)) for item in items[:MOST_ERRORS]]
     detail = "; ".join(f"{entry.field}: {entry.message}" for entry in errors[:3])
     return ProblemResponse(422, InvalidRequest.code, detail, request_id=request_id, errors=errors)
 
@@ -139,7 +144,10 @@ def _validation(request: Request, error: Exception) -> Response:
     items = error.errors()
     if any(item["type"] == "json_invalid" for item in items):
         return ProblemResponse(400, "malformed", f"The body is not JSON: {_reason(items[0])}", request_id=_request_id(request))
-    return invalid(items, _request_id(request))
+    route = request.scope.get("route")
+    return invalid(
+        items, _request_id(request), route.body_field.field_info.annotation if isinstance(route, APIRoute) and route.body_field else None
+    )
 
 
 def of_http(request: Request, error: Exception) -> Response:
@@ -179,7 +187,11 @@ _MESSAGES: Final = {
 """By pydantic's type, where its own words speak of Python."""
 
 
-def _message(item: Mapping[str, Any]) -> str:
+def _message(item: Mapping[str, Any], body: Any) -> str:
+    if item["type"] == "extra_forbidden" and item["loc"][0] == "body" and isinstance(body, type) and issubclass(body, BaseModel):
+        *within, name = item["loc"][1:]
+        near = meant(str(name), fields_beside(body, (*within, name)))
+        return "unknown field" + (f"; {'.'.join(map(str, (*within, near)))!r} is one" if near else "")
     if item["type"] == "too_long":
         return f"List should have at most {item['ctx']['max_length']} items"
     if item["type"] == "string_pattern_mismatch":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -13,14 +12,11 @@ from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel
 
 from app.domain.errors import InvalidRequest
+from app.http.field_names import meant
 from app.http.schemas.fields import Repeated
 
 _ESCAPED: Final = re.compile("[\udc80-\udcff]")
 """What a byte that is no UTF-8 is decoded to."""
-
-
-_ELSEWHERE: Final = {"query": ("q", "name"), "page": ("cursor",), "size": ("limit",), "lang": ("languages",), "file": ("path", "paths")}
-"""What a parameter may have been called in another call, in the body, or in another service."""
 
 
 async def checked_query(request: Request) -> None:
@@ -42,8 +38,8 @@ async def checked_query(request: Request) -> None:
 
 def _unknown(name: str, known: Collection[str]) -> str:
     """The detail of a problem has to say which field, and who wrote another call's name for it learns this one's."""
-    near = [*filter(known.__contains__, _ELSEWHERE.get(name, ())), *get_close_matches(name, known, 1)]
-    return f"{name!r} is no parameter of this call" + (f"; {near[0]!r} is" if near else "")
+    near = meant(name, known)
+    return f"{name!r} is no parameter of this call" + (f"; {near!r} is" if near else "")
 
 
 def _parameters(dependant: Dependant) -> Iterator[tuple[str, bool]]:

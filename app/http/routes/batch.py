@@ -62,7 +62,7 @@ async def _entry(search: Mapping[str, Any], call: Call, *, late: bool) -> BatchE
         await await_revision(replace(asked, wait=0.0), call)  # the place is not for waiting in
         return BatchEntry(status=200, answer=render.answer(await searched(asked, call)), problem=None)
     except ValidationError as error:
-        problem = problem_of(invalid([{**item, "loc": ("body", *item["loc"])} for item in error.errors()], request_id))
+        problem = problem_of(invalid([{**item, "loc": ("body", *item["loc"])} for item in error.errors()], request_id, SearchBody))
     except FourfoldError as error:
         problem = problem_of(from_error(error, request_id))
     return BatchEntry(status=problem.status, answer=None, problem=problem)
