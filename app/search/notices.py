@@ -18,6 +18,7 @@ MESSAGES: Mapping[str, str] = {
     "unknown_language": "no language is called {name}{hint}",
     "no_repository_matches": "no repository that is searched matches the filters",
     "nothing_indexed": "no repository has a published index yet",
+    "no_files": "the index of {repositories} holds no file: its coverage tells what was left out",
     "repository_stale": "a newer revision of {repositories} is known than the one that was searched",
     "embeddings_pending": "{count:,} chunks have no embedding yet; the search by meaning does not see them",
     "modality_unavailable": "{modality} search is not configured and was left out",
@@ -77,6 +78,8 @@ def scope_notices(scope: Scope, modalities: Iterable[Modality], filters: Filters
     if not scope.snapshots:
         return [notice("no_repository_matches" if filters and filters.repositories else "nothing_indexed")]
     notices = []
+    if empty := [snapshot.repository for snapshot in scope.snapshots if not snapshot.files]:
+        notices.append(notice("no_files", repositories=", ".join(empty)))
     if stale := [snapshot.repository for snapshot in scope.snapshots if snapshot.stale]:
         notices.append(notice("repository_stale", repositories=", ".join(stale)))
     pending = sum(snapshot.embeddings_pending for snapshot in scope.snapshots)

@@ -51,6 +51,8 @@ async def test_a_tree_that_ignores_itself_says_so_and_can_be_indexed(client: htt
     coverage = (await read(client))["coverage"]
     assert (coverage["files"], coverage["left_out"], coverage["notices"]) == (0, LEFT_OUT, [IGNORED])
     assert (await read(client, "/coverage"))["left_out"] == LEFT_OUT
+    found = (await client.get("/v1/search?q=slab&repositories=shop")).json()
+    assert [warning["code"] for warning in found["warnings"]] == ["no_files"]
     (job,) = await bench.service.jobs.list("shop", 1, JobState.SUCCEEDED)
     assert (job.result["left_out"], job.result["notices"]) == (LEFT_OUT, [IGNORED])
 

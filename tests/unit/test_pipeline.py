@@ -431,6 +431,12 @@ async def test_warnings_of_index_and_retrievers() -> None:
     assert "{" not in "".join(warning.message for warning in answer.warnings)
 
 
+async def test_an_index_that_holds_nothing_is_named() -> None:
+    scope = Scope((snapshot(), snapshot(2, "bare", files=0, chunks=0)))
+    answer = await Fixture(UNDERSTAND, lists("a.py"), scope=scope).search()
+    assert [warning.message for warning in answer.warnings] == ["the index of bare holds no file: its coverage tells what was left out"]
+
+
 async def test_a_modality_that_is_not_configured_is_left_out() -> None:
     fixture = Fixture(UNDERSTAND, lists("a.py"))
     fixture.service = SearchService(
