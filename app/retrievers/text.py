@@ -29,8 +29,8 @@ CHUNKS_KEPT: Final = 200
 DECAY: Final = 0.5
 BEST_CHUNK: Final = 0.3
 
-# Replaced content keeps its postings until it is swept: a few more are ranked than are kept, and many more if that was not enough.
 OVERFETCH: Final = 40
+"""So many more are ranked than are kept: of equal scores the first by path count."""
 
 PASSING: Final = f"""{SCOPE}
     SELECT b.repository_id, b.chunk_id, b.score, c.file_id, f.path, f.language, f.path_class
@@ -100,16 +100,11 @@ class TextRetriever:
         """The chunks that say the ``terms``, each with its weight, best first."""
         if not terms:
             return []
-        scored = await score_chunks(connection, query.scope.columns[0], terms)
+        live = await self._live.of(query.scope)
+        scored = await score_chunks(connection, live, terms)
         if is_filtered(query):
             return await self._passing(connection, query, scored)
-        live = await self._live.of(query.scope)
-        kept = CHUNKS_KEPT + OVERFETCH
-        while True:
-            found = _shown(scored.best(kept), live)
-            if len(found) >= CHUNKS_KEPT or kept >= len(scored.scores):
-                return found[:CHUNKS_KEPT]
-            kept *= 8
+        return _in_order(scored.best(CHUNKS_KEPT + OVERFETCH), live)[:CHUNKS_KEPT]
 
     async def _passing(self, connection: Connection, query: RetrievalQuery, scored: ScoredChunks) -> list[FoundChunk]:
         columns = (scored.repositories.tolist(), scored.chunks.tolist(), scored.scores.tolist())
@@ -117,8 +112,8 @@ class TextRetriever:
         return [_found_chunk(file_of(row), row["chunk_id"], row["score"]) for row in rows]
 
 
-def _shown(scored: ScoredChunks, live: Mapping[int, LiveFiles]) -> list[FoundChunk]:
-    """Those of these chunks that their generations show, best first."""
+def _in_order(scored: ScoredChunks, live: Mapping[int, LiveFiles]) -> list[FoundChunk]:
+    """These chunks with their files, best first."""
     found = []
     for repository_id in np.unique(scored.repositories).tolist():
         mine = scored.repositories == repository_id

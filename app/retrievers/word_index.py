@@ -1,6 +1,7 @@
 """BM25 over the word index: the postings of a question's words are read bucket by bucket and added up in arrays.
 
-idf is ``ln(1 + (N - n + .5) / (n + .5))`` over the chunks that the postings were made of, dead content included.
+idf is ``ln(1 + (N - n + .5) / (n + .5))`` over the chunks of the generation that is read: other branches and what is indexed meanwhile
+change neither the scores nor the pages of an answer.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 
 from app.domain.bm25 import WEIGHTS, inverse_frequency
 from app.storage.engine import Connection
+from app.storage.live_files import LiveFiles
 from app.storage.posting_rows import HASH_BITS, Entries, entries_by_term, files_by_term, term_hash
 
-# A segment without any of the words counts too: for the number of chunks in all.
+# A segment without any of the words counts too: for the number of files in all.
 BUCKETS: Final = f"""
-    SELECT w.repository_id, w.segment_id, w.first_chunk, w.chunk_span, w.chunks, w.files, {{columns}}
+    SELECT w.repository_id, w.segment_id, w.first_chunk, w.chunk_span, w.files, {{columns}}
     FROM (
-        SELECT DISTINCT s.repository_id, s.segment_id, s.first_chunk, s.chunk_span, s.chunks, s.files,
+        SELECT DISTINCT s.repository_id, s.segment_id, s.first_chunk, s.chunk_span, s.files,
                (h.hash >> ({HASH_BITS} - s.bits))::int AS bucket
         FROM segment s LEFT JOIN unnest($2::bigint[]) AS h(hash) ON true
         WHERE s.repository_id = ANY($1::int[])
@@ -52,34 +54,40 @@ class ScoredChunks:
 class _Segment:
     first_chunk: int
     span: int
-    chunks: int
     entries: dict[str, Entries]
 
 
-async def score_chunks(connection: Connection, repository_ids: Sequence[int], terms: Mapping[str, float]) -> ScoredChunks:
-    """Every chunk of these repositories that has one of the ``terms``, which have weights; replaced content is among them."""
-    rows = await connection.fetch(_ENTRIES, repository_ids, _hashes(terms))
+async def score_chunks(connection: Connection, live: Mapping[int, LiveFiles], terms: Mapping[str, float]) -> ScoredChunks:
+    """Every chunk that has one of the ``terms``, which have weights. ``live``: repository id → what is shown of it."""
+    rows = await connection.fetch(_ENTRIES, list(live), _hashes(terms))
     repositories: dict[int, dict[int, _Segment]] = defaultdict(dict)
     wanted = frozenset(terms)
     for row in rows:
-        segment = repositories[row["repository_id"]].setdefault(
-            row["segment_id"], _Segment(row["first_chunk"], row["chunk_span"], row["chunks"], {})
-        )
+        segment = repositories[row["repository_id"]].setdefault(row["segment_id"], _Segment(row["first_chunk"], row["chunk_span"], {}))
         if row["terms"] is not None:
-            segment.entries |= entries_by_term(row["terms"], row["counts"], row["entries"], wanted)
+            for term, entries in entries_by_term(row["terms"], row["counts"], row["entries"], wanted).items():
+                segment.entries[term] = _shown(entries, segment.first_chunk, live[row["repository_id"]])
     found = [
         (np.full(len(chunks), repository_id, np.int32), chunks, scores)
         for repository_id, segments in repositories.items()
-        for chunks, scores in _scored(list(segments.values()), terms)
+        for chunks, scores in _scored(list(segments.values()), live[repository_id].chunks, terms)
     ]
     if not found:
         return ScoredChunks(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.float32))
     return ScoredChunks(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def _scored(segments: Sequence[_Segment], terms: Mapping[str, float]) -> Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """Per segment of a repository the ids and scores of its chunks."""
-    total = sum(segment.chunks for segment in segments)
+def _shown(entries: Entries, first_chunk: int, live: LiveFiles) -> Entries:
+    """Those of chunks that are shown."""
+    ids, codes = entries
+    shown = live.shows(ids.astype(np.int64) + first_chunk)
+    return (ids, codes) if shown.all() else (ids[shown], codes[shown])
+
+
+def _scored(
+    segments: Sequence[_Segment], total: int, terms: Mapping[str, float]
+) -> Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """Per segment of a repository the ids and scores of its chunks, of ``total`` in all."""
     having = {term: sum(len(segment.entries[term][0]) for segment in segments if term in segment.entries) for term in terms}
     values = {term: WEIGHTS * np.float32(weight * inverse_frequency(total, having[term])) for term, weight in terms.items()}
     for segment in segments:

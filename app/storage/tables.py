@@ -312,7 +312,7 @@ centrality = sa.Table(
     sa.Column("value", sa.REAL, nullable=False),
 )
 
-# What the postings of a segment were made of: the frequencies in them are out of these counts, dead content included. Its chunks have
+# What the postings of a segment were made of, dead content included: a word's files are out of these ``files``. Its chunks have
 # the ids from ``first_chunk`` on, ``chunk_span`` at most; ``bits`` of a term's hash tell its bucket.
 segment = sa.Table(
     "segment",

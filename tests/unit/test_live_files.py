@@ -36,7 +36,7 @@ def test_a_chunk_belongs_to_the_file_whose_span_it_is_in(spans: list[tuple[int, 
     for file_id in range(len(spans)):
         assert [chunk for chunk, owner in owners.items() if owner == file_id] == list(range(*files.chunk_span(file_id)))
     assert files.by_id(len(spans)) is None
-    assert len(files) == len(spans)
+    assert (len(files), files.chunks) == (len(spans), len(owners))
 
 
 def vectors(seed: int, count: int) -> Vectors:
