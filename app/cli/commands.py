@@ -67,6 +67,8 @@ def serve(
     no_ignore: NoIgnore = False,
 ) -> None:
     """Run the API and, beside it, a worker that indexes, until Ctrl-C."""
+    from uvicorn.loops.auto import auto_loop_factory
+
     from app.observability.multiprocess import shared_metrics
 
     if index_path is not None and sys.stderr.isatty():  # log lines would tear the progress bar
@@ -90,7 +92,9 @@ def serve(
         if wanted is not None:  # refuse a wrong path before anything starts
             wanted.source()
             wanted.name(name)
-        asyncio.run(serve_http(lambda: while_opening(bootstrap.service(settings, warm=True)), settings, worker=worker, on_ready=introduce))
+        serving = serve_http(lambda: while_opening(bootstrap.service(settings, warm=True)), settings, worker=worker, on_ready=introduce)
+        with asyncio.Runner(loop_factory=auto_loop_factory()) as runner:  # uvloop's where there is one: a tenth more answers
+            runner.run(serving)
 
 
 @cli.command()

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from uvicorn.loops.auto import auto_loop_factory
 
 from app.config import HttpSettings, SearchSettings, Settings
 from app.http.connection import HEAD_BYTES, PIPELINED
@@ -22,6 +23,12 @@ pytestmark = pytest.mark.anyio
 
 GET = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 SEARCH = b"GET /v1/search?q=x&repositories=api HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    """The loop that ``fourfold serve`` runs on, whose connections are others than asyncio's own."""
+    return "asyncio", {"loop_factory": auto_loop_factory()}
 
 
 @asynccontextmanager
