@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from app.domain.query import Intent, SearchRequest, Strategy
 from app.domain.ranking import Candidate
@@ -27,6 +27,20 @@ class FeatureValue:
     weight: float
 
 
+class _Term(NamedTuple):
+    """One feature of this query: the raw value that it is made of, its weight, and what the raw value is divided by, if by anything."""
+
+    name: str
+    raw: str
+    weight: float
+    yardstick: float | None
+
+    def of(self, value: float) -> float:
+        if self.yardstick is None:
+            return max(0.0, value)
+        return min(1.0, max(0.0, value) / self.yardstick)
+
+
 def is_rescored(request: SearchRequest, plan: Plan, intent: Intent) -> bool:
     return request.rescore and plan.strategy is Strategy.WEIGHTED_RRF and intent in RESCORED_INTENTS
 
@@ -36,8 +50,8 @@ def rescore(candidates: Sequence[Candidate], single: bool, profiles: Profiles) -
 
     ``rescored`` becomes Σ weight × feature × demotion, ``features`` the values in [0, 1] that were summed.
     """
-    largest = _largest(candidates)
-    terms = [(f.name, f.raw, f.weight_for(single), largest.get(f.raw, 1.0) if f.normalised else 1.0) for f in profiles.features]
+    yardsticks = _yardsticks(candidates)
+    terms = [_Term(f.name, f.raw, f.weight_for(single), yardsticks.get(f.raw, 1.0) if f.normalised else None) for f in profiles.features]
     head = [_rescored(candidate, terms) for candidate in candidates[: profiles.depth_rescored]]
     head.sort(key=lambda candidate: (-(candidate.rescored or 0.0), candidate.key.path, candidate.key.repository_id))
     floor = min((candidate.rescored or 0.0 for candidate in head), default=0.0)
@@ -45,14 +59,21 @@ def rescore(candidates: Sequence[Candidate], single: bool, profiles: Profiles) -
     return head + [c._replace(score=floor) if c.score > floor else c for c in candidates[profiles.depth_rescored :]]
 
 
-def _largest(candidates: Iterable[Candidate]) -> Mapping[str, float]:
-    """The largest of each raw value, where it is more than 0."""
+def _yardsticks(candidates: Iterable[Candidate]) -> Mapping[str, float]:
+    """What each raw value is divided by, where it is more than 0: the largest of the query, of a demoted file only the part that it counts.
+
+    Otherwise a test that says every word of the question ten times makes all the code look alike to the features that are divided, and
+    those that are not decide alone. Where all files are demoted alike nothing changes.
+    """
     largest: dict[str, float] = {}
+    least_demoted = 0.0
     for candidate in candidates:
+        least_demoted = max(least_demoted, candidate.demotion)
         for name, value in candidate.features.items():
-            if value > largest.get(name, 0.0):
-                largest[name] = value
-    return largest
+            counted = value * candidate.demotion
+            if counted > largest.get(name, 0.0):
+                largest[name] = counted
+    return {name: value / least_demoted for name, value in largest.items()}
 
 
 def feature_values(candidate: Candidate, single: bool, features: Sequence[Feature]) -> list[FeatureValue]:
@@ -60,8 +81,7 @@ def feature_values(candidate: Candidate, single: bool, features: Sequence[Featur
     return [FeatureValue(f.name, candidate.features.get(f.name, 0.0), f.weight_for(single)) for f in features]
 
 
-def _rescored(candidate: Candidate, terms: Sequence[tuple[str, str, float, float]]) -> Candidate:
-    """``terms``: a feature's name, the raw value that it is made of, its weight and what the raw value is divided by."""
-    values = {name: max(0.0, candidate.features.get(raw, 0.0)) / scale for name, raw, _, scale in terms}
-    total = sum(weight * values[name] for name, _, weight, _ in terms)
+def _rescored(candidate: Candidate, terms: Sequence[_Term]) -> Candidate:
+    values = {term.name: term.of(candidate.features.get(term.raw, 0.0)) for term in terms}
+    total = sum(term.weight * values[term.name] for term in terms)
     return candidate._replace(features=values, rescored=total * candidate.demotion)

@@ -78,6 +78,8 @@ def test_filters_lift_a_class(filters: Filters, lifted: set[PathClass]) -> None:
         ("hvor er dokumentationen", PathClass.DOCUMENTATION, True),
         ("登录的测试在哪里", PathClass.TEST, True),
         ("配置文件在哪里", PathClass.CONFIGURATION, True),
+        ("documentation generation for man pages", PathClass.EXAMPLE, True),
+        ("documentation generation for man pages", PathClass.DOCUMENTATION, False),
         ("where is test_client", PathClass.TEST, False),
         ("the latest contest", PathClass.TEST, False),
         ("how is routing done", PathClass.DOCUMENTATION, False),

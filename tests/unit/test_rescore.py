@@ -64,3 +64,21 @@ def test_an_exact_name_decides_a_query_of_one_word() -> None:
     rows: tuple[dict[str, float], ...] = ({"text_sum": 1.0}, {"text_sum": 0.4, "ex": 1.0})
     assert [c.key.path for c in rescore(candidates(*rows), True, PROFILES)] == ["001.py", "000.py"]
     assert [c.key.path for c in rescore(candidates(*rows), False, PROFILES)] == ["000.py", "001.py"]
+
+
+def test_a_demoted_file_is_no_yardstick_beyond_what_it_counts() -> None:
+    code, test = candidates({"text_sum": 3.0}, {"text_sum": 20.0})
+    test = test._replace(demotion=0.3)
+    first, second = rescore([test, code], False, PROFILES)
+    assert [(c.key.path, c.features["text"]) for c in (first, second)] == [("000.py", 0.5), ("001.py", 1.0)]
+
+
+def test_where_all_files_are_demoted_alike_they_are_compared_as_ever() -> None:
+    rows = candidates({"text_sum": 20.0}, {"text_sum": 5.0})
+    values = [c.features["text"] for c in rescore([c._replace(demotion=0.3) for c in rows], False, PROFILES)]
+    assert values == [1.0, 0.25]
+
+
+def test_a_name_in_the_parent_that_was_asked_for_is_worth_more_than_the_name_alone() -> None:
+    first, second = rescore(candidates({"ex": 1.0}, {"ex": 1.3}), True, PROFILES)
+    assert (first.key.path, first.features["ex"], second.features["ex"]) == ("001.py", 1.3, 1.0)
