@@ -5,7 +5,7 @@ What an answer has hundreds of is a named tuple: made and copied in a third of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -99,7 +99,7 @@ class Candidate(NamedTuple):
     language: str | None
     path_class: PathClass
     score: float
-    chunks: tuple[ChunkHit, ...]
+    chunks: Sequence[ChunkHit]
     contributions: tuple[Contribution, ...] = ()
     centrality: float = 0.0
     boost: float = 1.0

@@ -65,6 +65,11 @@ def body_terms(text: str) -> list[str]:
     return list(chain.from_iterable(map(token_terms, tokens(text))))
 
 
+def distinct_terms(text: str) -> frozenset[str]:
+    """The terms of a text, each once."""
+    return frozenset(chain.from_iterable(map(token_terms, frozenset(tokens(text)))))
+
+
 def tokens(text: str) -> list[str]:
     """The runs of word characters in a text, composed (NFC)."""
     if text.isascii():
@@ -171,7 +176,7 @@ class TermFinder:
 
     def tokens(self, text: str) -> frozenset[str]:
         """The words of a text in which a term is said."""
-        return frozenset(token for token in set(_TOKEN.findall(text)) if not self._terms.isdisjoint(_token_terms(token)))
+        return frozenset(token for token in set(_TOKEN.findall(text)) if not self._terms.isdisjoint(_terms_in(token)))
 
     def spans(self, line: str, tokens: Set[str]) -> list[tuple[int, int]]:
         """Half-open spans in code points, in order, neighbours merged; ``tokens`` are those of the text that the line is of."""
@@ -215,9 +220,9 @@ def abbreviations_of(word: str) -> frozenset[str]:
     return _abbreviations().get(word, frozenset())
 
 
-@lru_cache(maxsize=1 << 15)
-def _token_terms(token: str) -> frozenset[str]:
-    return frozenset(term for term, _, _ in _token_spans(token))
+def _terms_in(token: str) -> Iterable[str]:
+    """The terms that ``_token_spans`` places; of ASCII the short way, which has them in memory for whole texts."""
+    return token_terms(token) if token.isascii() else [term for term, _, _ in _token_spans(token)]
 
 
 @lru_cache(maxsize=1 << 15)

@@ -51,7 +51,7 @@ def _demoted(candidate: Candidate, wanted: frozenset[PathClass], outdated: froze
     if candidate.path_class not in wanted and candidate.path_class in profile.factors:
         factor *= profile.factors[candidate.path_class]
         reasons.append(candidate.path_class.value)
-    if not outdated.isdisjoint(_versions(candidate)):
+    if outdated and not outdated.isdisjoint(_versions(candidate)):
         factor *= profile.old_version
         reasons.append("old version")
     if not reasons:
@@ -71,7 +71,7 @@ def _outdated(candidates: Sequence[Candidate], asked: frozenset[int]) -> frozens
 def _versions(candidate: Candidate) -> list[Version]:
     """((repository, parent directory), number) of each ``v<number>`` directory in the path."""
     found: list[Version] = []
-    if "v" not in candidate.key.path:
+    if "/v" not in candidate.key.path and not candidate.key.path.startswith("v"):  # nearly all
         return found
     directories = candidate.key.path.split("/")[:-1]
     for depth, directory in enumerate(directories):

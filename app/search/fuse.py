@@ -7,8 +7,9 @@ Raw scores of different modalities never mix. The result does not depend on the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from typing import overload
 
 from app.domain.query import Modality
 from app.domain.ranking import Candidate, ChunkHit, Contribution, Evidence, FileHit, FileKey, RankedList
@@ -45,18 +46,62 @@ def _largest_chunk_score(ranked: RankedList) -> float:
 
 
 def _fused(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> Candidate:
-    contributions = tuple(contribution for contribution, _ in parts)
+    chunks = _MergedChunks(parts, largest)
+    if len(parts) == 1:
+        ((contribution, hit),) = parts
+        return _candidate(hit, contribution.value, chunks, (contribution,), hit.features)
+    contributions = tuple([contribution for contribution, _ in parts])
     features: dict[str, float] = {}
     for _, hit in parts:
         for name, value in hit.features.items():
             if name not in features or value > features[name]:
                 features[name] = value
-    score = sum(contribution.value for contribution in contributions)
-    return _candidate(parts[0][1], score, _merged_chunks(parts, largest), contributions, features)
+    score = sum([contribution.value for contribution in contributions])
+    return _candidate(parts[0][1], score, chunks, contributions, features)
+
+
+class _MergedChunks(Sequence[ChunkHit]):
+    """The chunks of a file in all lists, merged when they are first looked at: of hundreds of files an answer shows a few."""
+
+    __slots__ = ("_largest", "_merged", "_parts")
+
+    def __init__(self, parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> None:
+        self._parts = parts
+        self._largest = largest
+        self._merged: tuple[ChunkHit, ...] | None = None
+
+    def _all(self) -> tuple[ChunkHit, ...]:
+        if self._merged is None:
+            self._merged = _merged_chunks(self._parts, self._largest)
+        return self._merged
+
+    def __bool__(self) -> bool:
+        return any(hit.chunks for _, hit in self._parts)
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[ChunkHit]:
+        return iter(self._all())
+
+    @overload
+    def __getitem__(self, at: int) -> ChunkHit: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[ChunkHit, ...]: ...
+    def __getitem__(self, at: int | slice) -> ChunkHit | tuple[ChunkHit, ...]:
+        return self._all()[at]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all() == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._all())
 
 
 def _merged_chunks(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> tuple[ChunkHit, ...]:
-    """The chunks of a file with their evidence added up: each modality's score as a part of its best chunk's anywhere."""
+    """Evidence of the same chunk added up: each modality's score as a part of its best chunk's anywhere."""
     if len(parts) == 1:
         ((contribution, hit),) = parts
         scale = largest[contribution.modality] or 1.0
@@ -80,7 +125,7 @@ def _added_up(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Mo
 
 
 def _candidate(
-    hit: FileHit, score: float, chunks: tuple[ChunkHit, ...], contributions: tuple[Contribution, ...], features: Mapping[str, float]
+    hit: FileHit, score: float, chunks: Sequence[ChunkHit], contributions: tuple[Contribution, ...], features: Mapping[str, float]
 ) -> Candidate:
     return Candidate(
         key=hit.key,

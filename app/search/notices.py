@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from app.domain.language_names import LanguageNames
 from app.domain.query import Filters, Intent, Modality, RetrievalQuery, Scope
@@ -93,12 +93,21 @@ def list_notices(lists: Mapping[Modality, RankedList], entries: Sequence[Entry],
     notices = [notice(code) for modality in sorted(lists) for code in lists[modality].warnings]
     if query.terms.cut and query.literal is None:
         notices.append(notice("words_left_out", count=MOST_TERMS))
-    evidence = [item for entry in entries for item in entry.chunk.evidence]
-    if entries and evidence and all(item.fuzzy for item in evidence):
+    if _are_all_fuzzy(entries):
         notices.append(notice("fuzzy_only"))
-    elif entries and query.literal is not None and Modality.TEXT in lists and not any(map(_is_text_match, evidence)):
+    elif entries and query.literal is not None and Modality.TEXT in lists and not any(map(_is_text_match, _evidence(entries))):
         notices.append(notice("no_literal_match"))
     return notices
+
+
+def _are_all_fuzzy(entries: Sequence[Entry]) -> bool:
+    """Whether there is evidence, and none of it is exact; ends at the first that is."""
+    first = next(_evidence(entries), None)
+    return first is not None and all(item.fuzzy for item in _evidence(entries))
+
+
+def _evidence(entries: Iterable[Entry]) -> Iterator[Evidence]:
+    return (item for entry in entries for item in entry.chunk.evidence)
 
 
 def fallback_notice(query: RetrievalQuery, asked: RankedList | None) -> Notice | None:

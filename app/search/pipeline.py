@@ -226,10 +226,11 @@ class SearchService:
         intent = query.classification.intent
         if plan.strategy is Strategy.WEIGHTED_RRF:
             candidates = weighted_rrf(gathered.lists, plan)
-            first = candidates[: self._profiles.depth_boosted]
+            depth = self._profiles.depth_boosted
+            first = candidates[:depth]
             shown = [(candidate.key, candidate.chunks[0].chunk_id) for candidate in first if candidate.chunks]
             centralities = await self._chunks.centralities(query.scope, shown) if shown else {}
-            candidates = boost(candidates, centralities, self._profiles.boost)
+            candidates = boost(candidates, centralities, self._profiles.boost, depth)
         else:
             ((modality, weight),) = plan.modalities
             ranked = gathered.lists.get(modality)

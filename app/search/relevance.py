@@ -8,7 +8,7 @@ from typing import Final
 from app.domain.code import EdgeClass
 from app.domain.query import Modality, RetrievalQuery
 from app.domain.ranking import Evidence, SearchResult
-from app.domain.words import body_terms, path_terms
+from app.domain.words import body_terms, distinct_terms, path_terms
 from app.search.dedupe import Entry
 
 LEAST_SAID: Final = 0.5
@@ -37,7 +37,8 @@ def relevance(entries: Sequence[Entry], shown: Sequence[SearchResult], query: Re
         return "strong" if any(_is_text_match(item) for entry in entries for item in entry.chunk.evidence) else "weak"
     if any(entry.candidate.features.get("ex", 0.0) > 0 for entry in entries):
         return "strong"
-    if any(_is_certain_edge(item) for entry in entries for item in entry.chunk.evidence):
+    by_graph = (entry for entry in entries if any(part.modality is Modality.GRAPH for part in entry.candidate.contributions))
+    if any(_is_certain_edge(item) for entry in by_graph for item in entry.chunk.evidence):
         return "strong"
     words = frozenset(query.terms.words)
     said = [words & _words_of(result) for result in shown]
@@ -73,4 +74,4 @@ def _counts(evidence: Evidence, query: RetrievalQuery) -> bool:
 def _words_of(result: SearchResult) -> frozenset[str]:
     """The words that a result says, with its path and its symbol."""
     symbol = body_terms(result.symbol.qualified) if result.symbol else ()
-    return frozenset((*body_terms(result.snippet), *path_terms(result.path), *symbol))
+    return frozenset((*distinct_terms(result.snippet), *path_terms(result.path), *symbol))
