@@ -109,8 +109,7 @@ class Candidate(NamedTuple):
     rescored: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FileLink:
+class FileLink(NamedTuple):
     """How many edges of the dependency graph lead from one file to another of the same repository."""
 
     source: FileKey

@@ -47,6 +47,12 @@ METRICS: Final = (
         "Time a retriever took within a search; outcome is ok, timeout or error.",
         _REQUEST_BUCKETS,
     ),
+    MetricDefinition(
+        "fourfold_ranking_reads_total",
+        "counter",
+        ("kind", "source"),
+        "Centralities and links for a ranking, read in memory or the database.",
+    ),
     MetricDefinition("fourfold_searches_empty_total", "counter", ("intent",), "Searches that found nothing."),
     MetricDefinition(
         "fourfold_searches_admitted_total", "counter", ("outcome",), "Searches by outcome of admission: admitted or rejected."
@@ -149,6 +155,10 @@ def _observe_retriever(modality: Modality, outcome: str, milliseconds: float) ->
 def count_refused(problem: str) -> None:
     """``problem`` is the code of the refusal."""
     _counter("fourfold_refused_total").labels(problem).inc()
+
+
+def count_ranking_reads(kind: Literal["centralities", "links"], *, in_memory: bool) -> None:
+    _counter("fourfold_ranking_reads_total").labels(kind, "memory" if in_memory else "database").inc()
 
 
 def count_store_failure(reason: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from app.domain.query import Scope
 from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, LineSpan, SymbolSummary
 from app.domain.symbol_id import format_id
+from app.observability import metrics
+from app.storage.graph_memory import Graph, GraphMemory
 from app.storage.pool import Pool
 
 # Lateral: joined flat, the planner pairs every wanted chunk with the whole centrality table.
@@ -82,9 +85,17 @@ class Chunks:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self.graphs = GraphMemory(pool)
 
     async def centralities(self, scope: Scope, chunks: Sequence[tuple[FileKey, int]]) -> Mapping[tuple[int, int], float]:
         """See ports.ChunkStore."""
+        graphs = self.graphs.of(scope)
+        metrics.count_ranking_reads("centralities", in_memory=graphs is not None)
+        if graphs is not None:
+            by_repository: dict[int, list[int]] = defaultdict(list)
+            for key, chunk_id in chunks:
+                by_repository[key.repository_id].append(chunk_id)
+            return {(key, chunk): value for key, ids in by_repository.items() for chunk, value in graphs[key].centralities(ids)}
         snapshots = {snapshot.repository_id: snapshot for snapshot in scope.snapshots}
         wanted = [(key.repository_id, chunk_id, snapshots[key.repository_id]) for key, chunk_id in chunks]
         async with self._pool.keyed() as connection:
@@ -99,6 +110,10 @@ class Chunks:
 
     async def links(self, scope: Scope, best: Sequence[Candidate], others: Sequence[Candidate]) -> Sequence[FileLink]:
         """See ports.ChunkStore."""
+        graphs = self.graphs.of(scope)
+        metrics.count_ranking_reads("links", in_memory=graphs is not None)
+        if graphs is not None:
+            return sorted(_links_in_memory(graphs, best, others))
         async with self._pool.keyed() as connection:
             rows = await connection.fetch(
                 LINKS,
@@ -106,10 +121,10 @@ class Chunks:
                 *_file_columns(best),
                 *_file_columns(others),
             )
-        return [
+        return sorted(
             FileLink(FileKey(row["repository_id"], row["source"]), FileKey(row["repository_id"], row["target"]), row["edges"])
             for row in rows
-        ]
+        )
 
     async def defined_names(self, files: Sequence[Candidate]) -> Mapping[FileKey, frozenset[str]]:
         """See ports.ChunkStore."""
@@ -162,6 +177,13 @@ class Chunks:
         async with self._pool.keyed() as connection:
             rows = await connection.fetch(SPANS, [pair[0] for pair in wanted], [pair[1] for pair in wanted])
         return {(row["repository_id"], row["chunk_id"]): LineSpan(row["start_line"], row["end_line"]) for row in rows}
+
+
+def _links_in_memory(graphs: Mapping[int, Graph], best: Sequence[Candidate], others: Sequence[Candidate]) -> Iterator[FileLink]:
+    for repository_id, graph in graphs.items():
+        ours, theirs = ({c.file_id: c.key for c in files if c.key.repository_id == repository_id} for files in (best, others))
+        keys = ours | theirs
+        yield from (FileLink(keys[source], keys[target], edges) for source, target, edges in graph.links(list(ours), list(theirs)))
 
 
 def _file_columns(candidates: Sequence[Candidate]) -> tuple[list[int], list[int], list[str]]:

@@ -7,8 +7,12 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
+import structlog
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+_log = structlog.get_logger(__name__)
 
 
 class Kept(Generic[K, V]):
@@ -26,11 +30,23 @@ class Kept(Generic[K, V]):
         if key in self._known:
             self._known.move_to_end(key)
             return self._known[key]
+        return await asyncio.shield(self._begun(key, read))
+
+    def ready(self, key: K, read: Callable[[], Awaitable[V]]) -> V | None:
+        """The value if it is in memory; else None, and it is read for those who ask later. A reading that fails is logged."""
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        if key not in self._reading:
+            self._begun(key, read).add_done_callback(_log_failure)
+        return None
+
+    def _begun(self, key: K, read: Callable[[], Awaitable[V]]) -> asyncio.Task[V]:
         if key not in self._reading:
             task = asyncio.ensure_future(self._read(key, read))
             self._reading[key] = task
             task.add_done_callback(lambda done: self._done(key, done))
-        return await asyncio.shield(self._reading[key])
+        return self._reading[key]
 
     async def _read(self, key: K, read: Callable[[], Awaitable[V]]) -> V:
         value = await read()
@@ -44,3 +60,8 @@ class Kept(Generic[K, V]):
         del self._reading[key]
         if not task.cancelled():
             task.exception()  # every caller who still waits is told of it
+
+
+def _log_failure(task: asyncio.Task[V]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.warning("not_kept_in_memory", error=repr(error))

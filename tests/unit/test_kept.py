@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
 from app.domain.once import Once
 from app.storage.kept import Kept
@@ -43,6 +44,26 @@ async def test_who_gives_up_does_not_stop_the_reading() -> None:
     reader.gate.set()
     assert await kept.get("a", lambda: reader("a")) == "aaa"
     assert reader.read == ["a"]
+
+
+async def test_who_does_not_wait_has_it_when_it_was_read() -> None:
+    reader, kept = Reader(), Kept[str, str](len, 100)
+    assert [kept.ready("a", lambda: reader("a")) for _ in range(2)] == [None, None]
+    reader.gate.set()
+    assert await kept.get("a", lambda: reader("a")) == "aaa"
+    assert kept.ready("a", lambda: reader("a")) == "aaa"
+    assert reader.read == ["a"]
+
+
+async def test_a_failure_that_nobody_waits_for_is_logged_and_read_anew() -> None:
+    reader, kept = Reader(), Kept[str, str](len, 100)
+    reader.gate.set()
+    with capture_logs() as logged:
+        for _ in range(2):
+            assert kept.ready("bad", lambda: reader("bad")) is None
+            await asyncio.sleep(0.01)
+    assert [entry["event"] for entry in logged] == ["not_kept_in_memory"] * 2
+    assert reader.read == ["bad", "bad"]
 
 
 async def test_a_failure_is_told_and_read_anew() -> None:
