@@ -17,7 +17,7 @@ from app.domain.index import FileCoverage, Job, JobPlace, JobState, Priority, Re
 from app.domain.left_out import LeftOut
 from app.domain.position import NameAt
 from app.domain.query import Filters, Modality, RetrievalQuery, Scope, Snapshot
-from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, LineSpan, RankedList, SymbolSummary
+from app.domain.ranking import Candidate, FileKey, FileLink, LoadedChunks, RankedList, SymbolSummary
 from app.domain.scopes import SavedScope
 from app.domain.symbols import Impact, IndexedFile, ListPart, Relative, SymbolDetails, SymbolsRequest, UnresolvedCall, Use
 
@@ -74,16 +74,17 @@ class ChunkStore(Protocol):
         ...
 
     async def load(
-        self, scope: Scope, chunks: Sequence[tuple[int, int]], found: Mapping[tuple[int, int], str] | None = None, kinds: Sequence[str] = ()
-    ) -> Mapping[tuple[int, int], ChunkText]:
-        """(repository_id, chunk_id) → the chunk as stored, with the definition it shows.
+        self,
+        scope: Scope,
+        chunks: Sequence[tuple[int, int]],
+        found: Mapping[tuple[int, int], str] | None = None,
+        kinds: Sequence[str] = (),
+        others: Sequence[tuple[int, int]] = (),
+    ) -> LoadedChunks:
+        """``chunks`` as stored, each with the definition it shows, and the lines of ``others``.
 
-        That is one of ``kinds`` if possible, then the one whose qualified name ``found`` gives for the chunk.
+        The definition is one of ``kinds`` if possible, then the one whose qualified name ``found`` gives for the chunk.
         """
-        ...
-
-    async def spans(self, scope: Scope, chunks: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], LineSpan]:
-        """(repository_id, chunk_id) → the lines of the chunk, for those of which nothing else is shown."""
         ...
 
 

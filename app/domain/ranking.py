@@ -158,6 +158,13 @@ class LineSpan:
     end_line: int
 
 
+class LoadedChunks(NamedTuple):
+    """Chunks by (repository_id, chunk_id): those that are shown, and the lines of those of which nothing else is."""
+
+    texts: Mapping[tuple[int, int], ChunkText]
+    spans: Mapping[tuple[int, int], LineSpan]
+
+
 @dataclass(frozen=True, slots=True)
 class FileCopy:
     """Another file whose chunk has the same text as the one shown."""

@@ -255,8 +255,9 @@ class SearchService:
         if request.dedupe is not Dedupe.CONTENT:
             return {}
         places = [(candidate.key.repository_id, candidate.chunks[0].chunk_id) for candidate in candidates if candidate.chunks]
-        loaded = await self._chunks.load(scope, places) if places else {}
-        return {place: chunk.text for place, chunk in loaded.items()}
+        if not places:
+            return {}
+        return {place: chunk.text for place, chunk in (await self._chunks.load(scope, places)).texts.items()}
 
 
 def _left(query: RetrievalQuery, started: float) -> float:

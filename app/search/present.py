@@ -13,7 +13,7 @@ from typing import Final
 from app.domain.chunk_id import format_chunk_id
 from app.domain.permalink import permalink
 from app.domain.query import Modality, RetrievalQuery, SearchRequest
-from app.domain.ranking import ChunkText, Evidence, FileCopy, Highlight, LineSpan, SearchResult
+from app.domain.ranking import ChunkText, Evidence, FileCopy, Highlight, LineSpan, LoadedChunks, SearchResult
 from app.ports import ChunkStore
 from app.search.dedupe import Entry
 from app.search.explain import explain
@@ -24,6 +24,8 @@ from app.search.route import Plan
 _TEXT_RELATIONS = ("literal", "pattern", "expression")
 _ENVELOPE_BYTES = 2_000  # the answer around its results: routing, index, coverage
 
+
+_NOTHING: Final = LoadedChunks({}, {})
 
 _WORK_IN_PLACE: Final = 50_000_000
 """Instructions × bytes of a page: some milliseconds; more is done in a thread, where RE2 lets the event loop go on."""
@@ -61,8 +63,7 @@ async def present(
     give_up = monotonic() + seconds
     shown = [(entry.candidate.key.repository_id, entry.chunk.chunk_id) for entry in entries]
     others = [(entry.candidate.key.repository_id, chunk.chunk_id) for entry in entries for chunk in entry.others]
-    chunks = await store.load(query.scope, shown, _found_definitions(entries), query.filters.kinds) if shown else {}
-    spans = await store.spans(query.scope, others) if others else {}
+    chunks, spans = await store.load(query.scope, shown, _found_definitions(entries), query.filters.kinds, others) if shown else _NOTHING
     size = cost_of_marking(query)
 
     def make() -> Presented:

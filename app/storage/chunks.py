@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+import asyncpg
+
 from app.domain.query import Scope
-from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, LineSpan, SymbolSummary
+from app.domain.ranking import Candidate, ChunkText, FileKey, FileLink, LineSpan, LoadedChunks, SymbolSummary
 from app.domain.symbol_id import format_id
 from app.observability import metrics
 from app.storage.graph_memory import Graph, GraphMemory
@@ -53,22 +55,17 @@ DEFINED_NAMES = """
     GROUP BY 1, 2
 """
 
-SPANS = """
-    SELECT c.repository_id, c.chunk_id, c.start_line, c.end_line
-    FROM unnest($1::int[], $2::int[]) AS wanted(repository_id, chunk_id)
-    JOIN chunk c ON c.repository_id = wanted.repository_id AND c.chunk_id = wanted.chunk_id
-"""
-
 # The definition a chunk shows: one of a wanted kind ($4), the one that was found ($3), the first type or callable that starts in it, else
-# the innermost that encloses it.
+# the innermost that encloses it. Of chunks that are not shown ($5) nothing is read but their lines.
 CHUNKS = """
-    SELECT c.repository_id, c.chunk_id, c.file_id, c.start_line, c.end_line, c.text,
+    SELECT c.repository_id, c.chunk_id, c.file_id, c.start_line, c.end_line, CASE WHEN wanted.shown THEN c.text END AS text,
            s.symbol_id, s.name, s.qualified, s.kind, s.signature, s.start_line AS symbol_start, s.end_line AS symbol_end
-    FROM unnest($1::int[], $2::int[], $3::text[]) AS wanted(repository_id, chunk_id, found)
+    FROM unnest($1::int[], $2::int[], $3::text[], $5::bool[]) AS wanted(repository_id, chunk_id, found, shown)
     JOIN chunk c ON c.repository_id = wanted.repository_id AND c.chunk_id = wanted.chunk_id
     LEFT JOIN LATERAL (
         SELECT * FROM symbol s
-        WHERE s.repository_id = c.repository_id AND s.file_id = c.file_id AND s.start_line <= c.end_line AND s.end_line >= c.start_line
+        WHERE wanted.shown
+          AND s.repository_id = c.repository_id AND s.file_id = c.file_id AND s.start_line <= c.end_line AND s.end_line >= c.start_line
         ORDER BY s.kind = ANY($4::text[]) DESC,
                  s.qualified = wanted.found DESC NULLS LAST,
                  s.start_line >= c.start_line DESC,
@@ -134,11 +131,17 @@ class Chunks:
         return {keys[row["repository_id"], row["file_id"]]: frozenset(row["names"]) for row in rows}
 
     async def load(
-        self, scope: Scope, chunks: Sequence[tuple[int, int]], found: Mapping[tuple[int, int], str] | None = None, kinds: Sequence[str] = ()
-    ) -> Mapping[tuple[int, int], ChunkText]:
+        self,
+        scope: Scope,
+        chunks: Sequence[tuple[int, int]],
+        found: Mapping[tuple[int, int], str] | None = None,
+        kinds: Sequence[str] = (),
+        others: Sequence[tuple[int, int]] = (),
+    ) -> LoadedChunks:
         """See ports.ChunkStore; only chunks of the scope's repositories are read."""
         allowed = {snapshot.repository_id for snapshot in scope.snapshots}
-        wanted = [pair for pair in dict.fromkeys(chunks) if pair[0] in allowed]
+        shown = [pair for pair in dict.fromkeys(chunks) if pair[0] in allowed]
+        wanted = [*shown, *(pair for pair in others if pair[0] in allowed)]
         async with self._pool.keyed() as connection:
             rows = await connection.fetch(
                 CHUNKS,
@@ -146,37 +149,36 @@ class Chunks:
                 [pair[1] for pair in wanted],
                 [(found or {}).get(pair) for pair in wanted],
                 list(kinds),
+                [at < len(shown) for at in range(len(wanted))],
             )
-        return {
-            (row["repository_id"], row["chunk_id"]): ChunkText(
-                repository_id=row["repository_id"],
-                chunk_id=row["chunk_id"],
-                file_id=row["file_id"],
-                start_line=row["start_line"],
-                end_line=row["end_line"],
-                text=row["text"],
-                symbol=None
-                if row["symbol_id"] is None
-                else SymbolSummary(
-                    id=format_id(row["symbol_id"]),
-                    name=row["name"],
-                    qualified=row["qualified"],
-                    kind=row["kind"],
-                    signature=row["signature"],
-                    start_line=row["symbol_start"],
-                    end_line=row["symbol_end"],
-                ),
-            )
-            for row in rows
-        }
+        places = [((row["repository_id"], row["chunk_id"]), row) for row in rows]
+        return LoadedChunks(
+            {place: _chunk_text(row) for place, row in places if row["text"] is not None},
+            {place: LineSpan(row["start_line"], row["end_line"]) for place, row in places if row["text"] is None},
+        )
 
-    async def spans(self, scope: Scope, chunks: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], LineSpan]:
-        """See ports.ChunkStore; only chunks of the scope's repositories are read."""
-        allowed = {snapshot.repository_id for snapshot in scope.snapshots}
-        wanted = [pair for pair in chunks if pair[0] in allowed]
-        async with self._pool.keyed() as connection:
-            rows = await connection.fetch(SPANS, [pair[0] for pair in wanted], [pair[1] for pair in wanted])
-        return {(row["repository_id"], row["chunk_id"]): LineSpan(row["start_line"], row["end_line"]) for row in rows}
+
+def _chunk_text(row: asyncpg.Record) -> ChunkText:
+    symbol = None
+    if row["symbol_id"] is not None:
+        symbol = SymbolSummary(
+            id=format_id(row["symbol_id"]),
+            name=row["name"],
+            qualified=row["qualified"],
+            kind=row["kind"],
+            signature=row["signature"],
+            start_line=row["symbol_start"],
+            end_line=row["symbol_end"],
+        )
+    return ChunkText(
+        repository_id=row["repository_id"],
+        chunk_id=row["chunk_id"],
+        file_id=row["file_id"],
+        start_line=row["start_line"],
+        end_line=row["end_line"],
+        text=row["text"],
+        symbol=symbol,
+    )
 
 
 def _links_in_memory(graphs: Mapping[int, Graph], best: Sequence[Candidate], others: Sequence[Candidate]) -> Iterator[FileLink]:

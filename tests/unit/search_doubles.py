@@ -12,7 +12,7 @@ from app.domain.code import PathClass
 from app.domain.errors import CursorExpired
 from app.domain.files import SkippedFile
 from app.domain.query import Classification, Filters, Intent, Modality, QueryTerms, RetrievalQuery, Scope, Snapshot
-from app.domain.ranking import Candidate, ChunkHit, ChunkText, Evidence, FileHit, FileKey, FileLink, LineSpan, RankedList
+from app.domain.ranking import Candidate, ChunkHit, ChunkText, Evidence, FileHit, FileKey, FileLink, LineSpan, LoadedChunks, RankedList
 
 TERMS = QueryTerms(single=False, terms={}, words=(), identifiers=(), wholes=frozenset())
 
@@ -136,14 +136,16 @@ class MemoryChunks:
         return {candidate.key: self.names.get(candidate.key.path, frozenset()) for candidate in files}
 
     async def load(
-        self, scope: Scope, chunks: Sequence[tuple[int, int]], found: Mapping[tuple[int, int], str] | None = None, kinds: Sequence[str] = ()
-    ) -> Mapping[tuple[int, int], ChunkText]:
+        self,
+        scope: Scope,
+        chunks: Sequence[tuple[int, int]],
+        found: Mapping[tuple[int, int], str] | None = None,
+        kinds: Sequence[str] = (),
+        others: Sequence[tuple[int, int]] = (),
+    ) -> LoadedChunks:
         self.found |= found or {}
-        return {place: self._text(*place) for place in chunks if place[1] not in self.missing}
-
-    async def spans(self, scope: Scope, chunks: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], LineSpan]:
-        loaded = await self.load(scope, chunks)
-        return {place: LineSpan(chunk.start_line, chunk.end_line) for place, chunk in loaded.items()}
+        texts, rest = ({place: self._text(*place) for place in places if place[1] not in self.missing} for places in (chunks, others))
+        return LoadedChunks(texts, {place: LineSpan(chunk.start_line, chunk.end_line) for place, chunk in rest.items()})
 
     def _text(self, repository_id: int, chunk_id: int) -> ChunkText:
         text = self.texts.get(chunk_id, f"chunk {chunk_id}")
