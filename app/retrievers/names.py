@@ -198,9 +198,20 @@ class NameSearch:
         matches = await self._matches(connection, query)
         if not matches:
             return []
-        rows = await self._rows(connection, query, _FILE_NAMES, MOST_FILES, [match.word for match in matches])
-        matchers = await self._matchers(connection, query, matches, {word for row, _ in rows for word in row["name_words"]})
-        return [_named_file(row["name_words"], file, matchers[file.key.repository_id], query.terms) for row, file in rows]
+        words = [match.word for match in matches]
+        if is_filtered(query):
+            rows = await self._rows(connection, query, _FILE_NAMES, MOST_FILES, words)
+            named = [(file, tuple(row["name_words"])) for row, file in rows]
+        else:
+            live = await self._live.of(query.scope)
+            named = [found for files in live.values() for found in files.named(words)][:MOST_FILES]
+        names = {(file.key.repository_id, name) for file, name in named}
+        matchers = await self._matchers(connection, query, matches, {word for _, name in names for word in name})
+        covered = {(key, name): _coverages(name, matchers[key], query.terms) for key, name in names}
+        return [
+            NamedFile(file.key, file.file_id, file.language, file.path_class, *covered[file.key.repository_id, name])
+            for file, name in named
+        ]
 
     async def _rows(self, connection: Connection, query: RetrievalQuery, found: str, limit: int, *arguments: list[str]) -> list[Row]:
         """What is ``found`` in the files that are shown and pass the filters, each with its file."""
@@ -253,11 +264,12 @@ def telling_words(matches: Sequence[NameMatch]) -> list[str]:
     return rarest[: max(1, bisect_right(reached, DEFINITIONS_SCORED))]
 
 
-def _named_file(words: Sequence[str], file: LiveFile, matcher: _Matcher, terms: QueryTerms) -> NamedFile:
+def _coverages(words: Sequence[str], matcher: _Matcher, terms: QueryTerms) -> tuple[float, float]:
+    """``stem`` and ``pathq`` of a file whose name has these words."""
     stem, pathq = matcher.name_coverage(words), matcher.question_coverage(words)
     if "".join(words) in terms.wholes:
         stem, pathq = 1.0, max(pathq, 1.0)
-    return NamedFile(file.key, file.file_id, file.language, file.path_class, stem, min(pathq, 1.0))
+    return stem, min(pathq, 1.0)
 
 
 class _Scored(NamedTuple):

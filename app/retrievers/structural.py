@@ -10,7 +10,7 @@ private and nested, definition before declaration; for a question in words the s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Final
@@ -149,7 +149,7 @@ def _rank(query: RetrievalQuery, definitions: Iterable[FoundDefinition], named: 
     exact_weight = EXACT_SINGLE if query.terms.single or _asks_for_symbol(query) else EXACT_IN_QUESTION
     files = []
     for key in by_file.keys() | names.keys():
-        features = _features(by_file.get(key, []), names.get(key), worth.get(key, 0.0))
+        features = _features(by_file.get(key, ()), names.get(key), worth.get(key, 0.0))
         score = (
             exact_weight * features["ex"]
             + DEFINITION_COVERAGE * features["defcov"]
@@ -182,11 +182,10 @@ def _defined_words(definitions: Iterable[FoundDefinition]) -> Mapping[FileKey, f
     return {key: min(1.0, sum(found.values())) for key, found in words.items()}
 
 
-def _features(definitions: Iterable[FoundDefinition], named: NamedFile | None, defined_words: float) -> dict[str, float]:
-    found = list(definitions)
+def _features(definitions: Sequence[FoundDefinition], named: NamedFile | None, defined_words: float) -> dict[str, float]:
     return {
-        "ex": max((definition.exact for definition in found), default=0.0),
-        "defcov": max((definition.defcov for definition in found), default=0.0),
+        "ex": max([definition.exact for definition in definitions]) if definitions else 0.0,
+        "defcov": max([definition.defcov for definition in definitions]) if definitions else 0.0,
         "fdef": defined_words,
         "stem": named.stem if named else 0.0,
         "pathq": named.pathq if named else 0.0,

@@ -47,8 +47,11 @@ class Vectors:
     def distances(self, packed: bytes) -> NDArray[np.uint16]:
         """Hamming distances from a query's bits, shape (n,)."""
         found = np.zeros(len(self), np.uint16)
+        differing, counted = np.empty(len(self), np.uint64), np.empty(len(self), np.uint8)  # again and again: new memory costs as much
         for words, query in zip(self.words, np.frombuffer(packed, np.uint64), strict=True):
-            found += np.bitwise_count(words ^ query)
+            np.bitwise_xor(words, query, out=differing)
+            np.bitwise_count(differing, out=counted)
+            found += counted
         return found
 
     def packed(self, at: NDArray[Any]) -> NDArray[np.uint8]:

@@ -1,11 +1,13 @@
 """The files that a generation shows, kept in memory: whose chunk an id is, without asking the database for each.
 
-A published generation never changes. About 300 bytes a file, and one for each chunk id between its first and its last.
+And which files have a word in their names. A published generation never changes. About 500 bytes a file, and one for each chunk id
+between its first and its last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -23,12 +25,15 @@ MOST_FILES: Final = 400_000
 """Of all generations in memory; the one that was asked for longest ago goes first. The last is kept whatever its size."""
 
 FILES: Final = """
-    SELECT f.repository_id, f.file_id, f.path, f.language, f.path_class, v.first_chunk, v.chunks
+    SELECT f.repository_id, f.file_id, f.path, f.language, f.path_class, v.first_chunk, v.chunks, v.name_words
     FROM file f JOIN file_version v ON v.repository_id = f.repository_id AND v.file_id = f.file_id
     WHERE f.repository_id = $1 AND f.branch_id = $2 AND f.from_gen <= $3 AND f.to_gen > $3
     ORDER BY v.first_chunk, v.chunks
 """
 
+
+Names: TypeAlias = tuple[str, ...]
+"""The words of a file's name."""
 
 Key: TypeAlias = tuple[int, int, int]
 """Repository id, branch id, generation."""
@@ -52,12 +57,17 @@ def file_of(row: asyncpg.Record) -> LiveFile:
 class LiveFiles:
     """The files of one generation, by id and by the ids of their chunks, which are consecutive."""
 
-    def __init__(self, files: Mapping[int, LiveFile], spans: NDArray[np.int64]) -> None:
-        """``spans``, shape (files, 3): file id, first chunk id, number of chunks; in the order of the second.
+    def __init__(self, files: Mapping[int, LiveFile], spans: NDArray[np.int64], names: Mapping[int, Names]) -> None:
+        """``spans``, shape (files, 3): file id, first chunk id, number of chunks; in the order of the second. ``names`` by file id.
 
         ``chunks``: how many chunks the generation shows.
         """
         self._by_id = files
+        self._names = names
+        self._named: dict[str, list[int]] = {}
+        for file_id, words in names.items():
+            for word in words:
+                self._named.setdefault(word, []).append(file_id)
         holding = spans[spans[:, 2] > 0]
         self._ids, self._first = holding[:, 0].tolist(), np.ascontiguousarray(holding[:, 1])
         self._end = self._first + holding[:, 2]
@@ -73,6 +83,11 @@ class LiveFiles:
     def by_id(self, file_id: int) -> LiveFile | None:
         """The file with this id, None if the generation does not show it."""
         return self._by_id.get(file_id)
+
+    def named(self, words: Collection[str]) -> list[tuple[LiveFile, Names]]:
+        """The files that have one of these words in their names, each with all words of its name; in the order of their ids."""
+        found = sorted({file_id for word in words for file_id in self._named.get(word, ())})
+        return [(self._by_id[file_id], self._names[file_id]) for file_id in found]
 
     def of_chunks(self, chunk_ids: NDArray[Any]) -> list[LiveFile | None]:
         """For each chunk its file, None if the generation does not show it."""
@@ -118,4 +133,6 @@ class LiveFilesCache:
             rows = await connection.fetch(FILES, *key)
         files = {row["file_id"]: file_of(row) for row in rows}
         spans = np.array([(row["file_id"], row["first_chunk"], row["chunks"]) for row in rows], np.int64).reshape(-1, 3)
-        return LiveFiles(files, spans)
+        shared: dict[Names, Names] = {}  # a hundred files are called tests.py
+        names = {row["file_id"]: shared.setdefault(words, words) for row in rows if (words := tuple(map(sys.intern, row["name_words"])))}
+        return LiveFiles(files, spans, names)

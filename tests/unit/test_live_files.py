@@ -23,7 +23,7 @@ def live_files(spans: list[tuple[int, int]]) -> tuple[LiveFiles, dict[int, int]]
     rows = [(file_id, firsts[file_id] + gap, chunks) for file_id, (gap, chunks) in enumerate(spans)]
     files = {row[0]: LiveFile(FileKey(1, f"{row[0]}.py"), row[0], None, PathClass.SOURCE) for row in rows}
     owners = {first + offset: file_id for file_id, first, chunks in rows for offset in range(chunks)}
-    return LiveFiles(files, np.array(rows, np.int64).reshape(-1, 3)), owners
+    return LiveFiles(files, np.array(rows, np.int64).reshape(-1, 3), {}), owners
 
 
 @given(SPANS)
@@ -37,6 +37,17 @@ def test_a_chunk_belongs_to_the_file_whose_span_it_is_in(spans: list[tuple[int, 
         assert [chunk for chunk, owner in owners.items() if owner == file_id] == list(range(*files.chunk_span(file_id)))
     assert files.by_id(len(spans)) is None
     assert (len(files), files.chunks) == (len(spans), len(owners))
+
+
+WORDS = st.lists(st.lists(st.sampled_from("abcde"), max_size=3, unique=True).map(tuple), max_size=8)
+
+
+@given(WORDS, st.sets(st.sampled_from("abcdef")))
+def test_files_are_found_by_the_words_of_their_names(names: list[tuple[str, ...]], wanted: set[str]) -> None:
+    files = {file_id: LiveFile(FileKey(1, f"{file_id}.py"), file_id, None, PathClass.SOURCE) for file_id in range(len(names))}
+    spans = np.array([(file_id, file_id, 1) for file_id in files], np.int64).reshape(-1, 3)
+    found = LiveFiles(files, spans, dict(enumerate(names))).named(wanted)
+    assert found == [(files[file_id], words) for file_id, words in enumerate(names) if wanted & set(words)]
 
 
 def vectors(seed: int, count: int) -> Vectors:
