@@ -82,6 +82,7 @@ def _signals(base: Profiles, semantic: bool) -> Iterator[Variant]:
     for path_class in base.demotion.factors:
         yield Variant("one demotion off", f"{path_class} not demoted", _without_demotion(base, path_class))
     yield Variant("one demotion off", "old version not demoted", _without_demotion(base, old_version=True))
+    yield Variant("one demotion off", "private not demoted", replace(base, demotion=replace(base.demotion, private=1.0)))
     yield Variant("one demotion off", "variants not demoted", replace(base, demotion=replace(base.demotion, variant=1.0)))
 
 

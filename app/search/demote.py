@@ -1,4 +1,5 @@
-"""Tests, examples, documentation, vendored code and old versions come after the code itself, unless they are what is asked for.
+"""Tests, examples, documentation, vendored code and old versions come after the code itself, unless they are what is asked for. Of a
+public and a private module that answer alike, the public one comes first.
 
 Never excluded: a demoted file that is the only answer is still the answer.
 """
@@ -22,6 +23,8 @@ _INCLUDED_BY = {
 _VERSION_DIRECTORY = re.compile(r"v(\d+)")
 _VERSION_ASKED = re.compile(r"(?<![A-Za-z0-9_])v(\d+)", re.IGNORECASE)
 Version = tuple[tuple[int, str], int]
+_PRIVATE = re.compile(r"(?:^|/)_[^_/][^/]*\.pyi?$")
+"""A private module of Python (PEP 8). Elsewhere an underscore says other things, as in ``_app.tsx`` and ``_button.scss``."""
 _WORD = re.compile(r"[\w-]+")
 
 
@@ -54,6 +57,9 @@ def _demoted(candidate: Candidate, wanted: frozenset[PathClass], outdated: froze
     if outdated and not outdated.isdisjoint(_versions(candidate)):
         factor *= profile.old_version
         reasons.append("old version")
+    if _PRIVATE.search(candidate.key.path):
+        factor *= profile.private
+        reasons.append("private")
     if not reasons:
         return candidate
     return candidate._replace(score=candidate.score * factor, demotion=factor, demotion_reason=", ".join(reasons))

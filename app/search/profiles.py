@@ -32,6 +32,7 @@ class DemotionProfile:
 
     factors: Mapping[PathClass, float]
     old_version: float
+    private: float
     variant: float
     asked: Mapping[PathClass, frozenset[str]]
 
@@ -83,6 +84,7 @@ def load_profiles() -> Profiles:
         demotion=DemotionProfile(
             factors={PathClass(name): factor for name, factor in demotion["factors"].items()},
             old_version=demotion["old_version"],
+            private=demotion["private"],
             variant=demotion["variant"],
             asked={PathClass(name): frozenset(words) for name, words in demotion["asked"].items()},
         ),

@@ -95,6 +95,16 @@ def test_old_version_beside_a_newer_one() -> None:
     assert factors(run(*files, text="user in the v1 api"))["api/v1/user.py"] == 1.0
 
 
+def test_of_two_alike_the_public_module_comes_first() -> None:
+    found = run(hit("pkg/_terminal.py", score=1.0), hit("pkg/terminal.py", score=0.95))
+    assert [(c.key.path, c.demotion_reason) for c in found] == [("pkg/terminal.py", None), ("pkg/_terminal.py", "private")]
+
+
+@pytest.mark.parametrize("path", ["pkg/__init__.py", "pkg/__main__.py", "_pkg/main.py", "pages/_app.tsx", "styles/_button.scss", "_.py"])
+def test_not_every_underscore_says_private(path: str) -> None:
+    assert factors(run(hit(path))) == {path: 1.0}
+
+
 def test_class_and_version_multiply() -> None:
     found = {c.key.path: c for c in run(hit("t/v1/a.py", path_class=PathClass.TEST), hit("t/v2/a.py", path_class=PathClass.TEST))}
     assert found["t/v1/a.py"].demotion == pytest.approx(0.3 * 0.7)
