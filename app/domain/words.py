@@ -303,8 +303,13 @@ def _identifiers(text: str, single: bool, own_name: str | None) -> Iterable[tupl
             yield name, last
 
 
+def is_written_as_code(name: str) -> bool:
+    """Whether a name could be no word of a sentence: ``snake_case``, ``camelCase``, ``a.b``, ``call()``."""
+    return "_" in name.strip("_") or "(" in name or bool(_SEPARATOR.search(name) or _INNER_CAPITAL.search(name))
+
+
 def _looks_like_code(name: str, position: int, rest: str) -> bool:
-    if "_" in name.strip("_") or _SEPARATOR.search(name) or _INNER_CAPITAL.search(name) or rest.startswith(("(", " (")):
+    if is_written_as_code(name) or rest.startswith(("(", " (")):
         return True
     return position > 0 and name[0].isupper() and not name.isupper()
 

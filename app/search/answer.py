@@ -17,18 +17,22 @@ from app.search.notices import fallback_notice, list_notices, notice, scope_noti
 from app.search.parse import ParsedQuery
 from app.search.present import Presented
 from app.search.relevance import relevance
-from app.search.rescore import is_rescored
 from app.search.route import Plan
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was gathered, by which plan, and the ranking made of it; ``is_late``: there was no time to rescore it."""
+    """What was gathered, by which plan, and the ranking made of it; ``is_late``: there was no time to rescore it.
+
+    ``asked``: the modality that the question's intent trusts most, also where another plan was followed in the end.
+    """
 
     plan: Plan
     gathered: Gathered
     candidates: Sequence[Candidate]
+    asked: Modality
     fallback_from: Strategy | None
+    is_rescored: bool = False
     is_late: bool = False
 
 
@@ -79,7 +83,7 @@ def answer(page: Page, took_ms: float) -> SearchAnswer:
             routing(request, query.classification, found.plan, found.gathered),
             fallback_from=found.fallback_from,
             unavailable=tuple(page.unavailable),
-            rescored=is_rescored(request, found.plan, query.classification.intent) and not found.is_late,
+            rescored=found.is_rescored,
         ),
         results=results,
         total=_total(page),
@@ -133,7 +137,7 @@ def _next_cursor(page: Page) -> str | None:
 
 def _warnings(page: Page, missing: bool, *, last: bool) -> list[Notice]:
     lists, query = page.found.gathered.lists, page.query
-    unfound = fallback_notice(query, lists.get(page.found.plan.modalities[0][0])) if page.found.fallback_from else None
+    unfound = fallback_notice(query, lists.get(page.found.asked)) if page.found.fallback_from else None
     return [
         *page.parsed.warnings,
         *page.found.plan.warnings,

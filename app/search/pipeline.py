@@ -30,7 +30,7 @@ from app.search.profiles import Profiles, load_profiles
 from app.search.progress import SILENT, Progress
 from app.search.repository_names import within
 from app.search.rescore import is_rescored, rescore
-from app.search.route import Plan, fused, route
+from app.search.route import Plan, fused, is_topic, route
 from app.search.twins import demote_twins, possible_twins
 
 T = TypeVar("T")
@@ -180,19 +180,24 @@ class SearchService:
         if plan.strategy is not Strategy.DIRECT and not any(modality in self._retrievers for modality, _ in plan.modalities):
             names = " and ".join(modality for modality, _ in plan.modalities)
             raise QueryNotServable(f"{names} search is not configured", field="modalities" if request.modalities else "preset")
-        fallback_from = None
+        fallback_from, intent, asked = None, query.classification.intent, plan.modalities[0][0]
         ended = plan.final or query.after is not None
         # What others can be asked for next is not waited for longer than usual.
         alone = plan.strategy is not Strategy.DIRECT or ended
         gathered = await self._gather(plan, query, request, started, Gathered(), progress, patient=alone)
-        if plan.strategy is Strategy.DIRECT and not ended and not any(_found_exactly(ranked) for ranked in gathered.lists.values()):
-            fallback_from, plan = plan.strategy, fused(query.classification, request.preset, self._profiles)
+        is_unfound = plan.strategy is Strategy.DIRECT and not any(_found_exactly(ranked) for ranked in gathered.lists.values())
+        topic = not request.modalities and is_topic(query.classification, gathered.lists.get(asked))
+        if not ended and (is_unfound or topic):
+            fallback_from = plan.strategy if is_unfound else None
+            intent = Intent.UNDERSTAND_CODE if topic else intent
+            plan = fused(replace(query.classification, intent=intent), request.preset, self._profiles)
             gathered = await self._gather(plan, query, request, started, gathered, progress, patient=True)
-        ranked = await self._rank(plan, query, gathered)
-        if is_rescored(request, plan, query.classification.intent):
+        ranked = await self._rank(plan, query, gathered, intent)
+        if is_rescored(request, plan, intent):
             rescored = await _in_time(self._rescore(query, ranked), None, _left(query, started))
-            return Found(plan, gathered, ranked if rescored is None else rescored, fallback_from, is_late=rescored is None)
-        return Found(plan, gathered, ranked, fallback_from)
+            candidates = ranked if rescored is None else rescored
+            return Found(plan, gathered, candidates, asked, fallback_from, is_rescored=rescored is not None, is_late=rescored is None)
+        return Found(plan, gathered, ranked, asked, fallback_from)
 
     async def _gather(
         self,
@@ -222,8 +227,7 @@ class SearchService:
         )
         return gathered.with_earlier(earlier)
 
-    async def _rank(self, plan: Plan, query: RetrievalQuery, gathered: Gathered) -> list[Candidate]:
-        intent = query.classification.intent
+    async def _rank(self, plan: Plan, query: RetrievalQuery, gathered: Gathered, intent: Intent) -> list[Candidate]:
         if plan.strategy is Strategy.WEIGHTED_RRF:
             candidates = weighted_rrf(gathered.lists, plan)
             depth = self._profiles.depth_boosted

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from app.domain.query import Classification, Filters, Intent, Modality, Preset, SearchRequest, Strategy
-from app.domain.ranking import Notice
+from app.domain.ranking import Notice, RankedList
+from app.domain.words import is_written_as_code
 from app.search.parse import ParsedQuery
 from app.search.profiles import Profiles
+
+DEPENDENTS: Final = frozenset({Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS})
+"""Intents that ask for what depends on a symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,17 @@ def fused(classification: Classification, preset: Preset, profiles: Profiles) ->
     trusted = [(modality, weight) for modality, weight in _by_trust(classification.intent, profiles) if weight > 0]
     admitted = tuple(trusted[: profiles.presets[preset].modalities])
     return Plan(Strategy.WEIGHTED_RRF, admitted, _k(preset, profiles), _operand_warnings(classification))
+
+
+def is_topic(classification: Classification, asked: RankedList | None) -> bool:
+    """Whether a question for the uses of something turned out to be one about a topic ("who handles uploads").
+
+    It is where the graph, ``asked`` first, answered and knows no use of what is named, by a word of no program. Then the rest is asked as
+    for any question in words: the weights for dependents trust the modalities least that can still answer.
+    """
+    if classification.intent not in DEPENDENTS or asked is None or asked.files:
+        return False
+    return not any(map(is_written_as_code, classification.operands))
 
 
 def is_plain(classification: Classification, parsed: ParsedQuery) -> bool:

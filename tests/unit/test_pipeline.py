@@ -110,6 +110,23 @@ async def test_direct_route_without_results_falls_back_to_fusion_and_says_so() -
     assert len(fixture.retrievers[GRAPH].queries) == 1
 
 
+@pytest.mark.parametrize(
+    ("operand", "expected", "asked"),
+    [
+        ("the secret key", ["a.py", "tests/b.py"], set(Modality)),
+        ("parse_config", ["tests/b.py", "a.py"], {GRAPH, STRUCTURAL, TEXT}),
+        ("ParseConfig", ["tests/b.py", "a.py"], {GRAPH, STRUCTURAL, TEXT}),
+    ],
+)
+async def test_who_asks_for_uses_of_a_topic_asks_in_words(operand: str, expected: list[str], asked: set[Modality]) -> None:
+    fixture = Fixture(replace(CALLERS, operands=(operand,)), lists("tests/b.py", "a.py"))
+    answer = await fixture.search(f"who uses {operand}")
+    assert (paths(answer), fixture.asked()) == (expected, asked)
+    assert (answer.routing.classification.intent, answer.routing.fallback_from) == (Intent.FIND_REFERENCES, Strategy.DIRECT)
+    assert answer.routing.rescored == (len(asked) == 4)
+    assert "no_uses_found" in [warning.code for warning in answer.warnings]
+
+
 @pytest.mark.parametrize("dominant", [StoreUnavailable(), FourfoldError("broken"), ValueError("bug")])
 async def test_a_failing_retriever_degrades_the_answer(dominant: Exception) -> None:
     fixture = Fixture(UNDERSTAND, ListRetriever(RankedList(SEMANTIC, ()), error=dominant), lists("a.py"))
