@@ -113,7 +113,7 @@ class Worker:
     async def _serve(self, pool: ParsePool, stop: asyncio.Event) -> None:
         async with connection(self._backend.dsn, application_name="fourfold worker") as own:
             while not stop.is_set():
-                if await self._next_job(own, pool):
+                if await self._next_job(own, pool) or await asyncio.to_thread(self._memory.prepare):
                     continue
                 await self._sweep(own)
                 await _sleep(stop, IDLE_SECONDS)

@@ -52,7 +52,7 @@ async def resolve_edges(
     definitions: IndexedDefinitions,
     meanwhile: Callable[[], Awaitable[None]],
 ) -> bool:
-    """Write the next generation's edges; false when nothing changed.
+    """Write the next generation's edges; false when they link the same symbols as before, so that none counts more or less than it did.
 
     ``fresh`` and ``definitions`` spare reading back what is known; ``definitions`` has all live files in the end. ``meanwhile`` is what
     the writer's connection can do while this process is busy.
@@ -69,7 +69,7 @@ async def resolve_edges(
         stale = await _stale(reader, index, live, arrived, gone)
     await writer.end_edges((set(stale.values()) - come) | gone)
     await _write_edges(writer, stale, fresh, index, meanwhile)
-    return True
+    return writer.current_gen == 0 or await writer.has_other_links(gone.union(stale.values()))
 
 
 async def complete_definitions(definitions: IndexedDefinitions, reader: FactReader, live: Mapping[str, int], fresh: FreshFacts) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from app.domain.analysis import FileAnalysis
 from app.domain.facts import FileFacts
-from app.indexing.resolve import DefinitionIndex
+from app.indexing.resolve import DefinitionIndex, prepare
 
 MOST_FACTS: Final = 500_000
 """Symbols and references of just extracted files that are kept in memory: about 200 MB. A run that finds more keeps none of them."""
@@ -18,6 +18,9 @@ left out, so that resolving takes some 500 MB for a million functions and types 
 
 MOST_SYMBOLS: Final = 200_000
 """The largest index that is kept between runs: about 130 MB."""
+
+PREPARED_AT_ONCE: Final = 200
+"""Files, a tenth of a second."""
 
 
 class FreshFacts:
@@ -79,6 +82,13 @@ class DefinitionMemory:
     def __init__(self) -> None:
         self._repository: object = None
         self._definitions = IndexedDefinitions()
+
+    def prepare(self, most: int = PREPARED_AT_ONCE) -> bool:
+        """Read of some files what the next change will ask of all of them; false when there is nothing left to read. Blocks briefly."""
+        waiting = [module for module in self._definitions.index.modules.values() if module.passed_on is None]
+        for module in waiting[:most]:
+            prepare(module)
+        return bool(waiting)
 
     def take(self, repository: object) -> IndexedDefinitions:
         """What is known of a repository, empty for another one. It is given away: a run that fails leaves nothing half done behind."""

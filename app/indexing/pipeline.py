@@ -104,13 +104,13 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
     come, gone = await writer.show_files(tree.versions, tree.skipped)
     definitions = memory.take(writer.repository)
     meanwhile = partial(content_loaded, writer.connection, tree.analysed)
-    edges_changed = await resolve_edges(writer, come, gone, tree.fresh, definitions, meanwhile)
+    links_changed = await resolve_edges(writer, come, gone, tree.fresh, definitions, meanwhile)
     if not is_kept(definitions.index):
         definitions = IndexedDefinitions()  # the next stages need the space
         gc.collect()  # definitions and their files refer to each other
         give_back()
     clock.lap("resolve")
-    if edges_changed:
+    if links_changed:
         await rank_symbols(writer)
     clock.lap("centrality")
     await report("publish", total, total)

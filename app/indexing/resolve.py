@@ -15,7 +15,7 @@ from functools import lru_cache
 from app.domain.code import EdgeClass, EdgeKind, Reference, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts, ResolvedEdge, identify
 from app.domain.symbol_id import external_id
-from app.indexing.resolution.affected import Affected, affected_names, must_resolve, stale_modules
+from app.indexing.resolution.affected import Affected, affected_names, must_resolve, prepare, stale_modules
 from app.indexing.resolution.expression_parser import parse
 from app.indexing.resolution.families import GO, JAVA, JAVASCRIPT, PHP, PYTHON, RUBY
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
@@ -31,6 +31,7 @@ __all__ = [
     "affected_names",
     "identify",
     "must_resolve",
+    "prepare",
     "resolve_file",
     "resolve_module",
     "resolve_references",

@@ -42,6 +42,15 @@ COVERAGE = """
     GROUP BY 1, 2, 3
 """
 
+OTHER_LINKS = """
+    SELECT EXISTS (
+        SELECT FROM edge
+        WHERE repository_id = $1 AND branch_id = $2 AND file_id = ANY($4::int[]) AND (from_gen = $3 OR to_gen = $3)
+        GROUP BY source, target
+        HAVING sum(CASE from_gen WHEN $3 THEN 1 ELSE -1 END) <> 0
+    )
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredVersion:
@@ -244,6 +253,11 @@ class IndexWriter:
                     for (file_id, target), edges in links.items()
                 ),
             )
+
+    async def has_other_links(self, file_ids: Iterable[int]) -> bool:
+        """Whether what the edges of these files lead from and to differs from the current generation's, repetitions counted."""
+        other: bool = await self._connection.fetchval(OTHER_LINKS, self._repository_id, self._branch_id, self.next_gen, list(file_ids))
+        return other
 
     async def edge_ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Sources and targets of every edge of the next generation but those that lead out of the repository.

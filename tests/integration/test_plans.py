@@ -14,6 +14,7 @@ from app.domain.vectors import BITS
 from app.retrievers import nearest, text
 from app.retrievers.scope import FIRST_FREE
 from app.storage.engine import Connection, connection
+from app.storage.facts import USING_NAMES
 from tests.integration.conftest import Bench, write_tree
 
 pytestmark = pytest.mark.anyio
@@ -39,6 +40,18 @@ async def test_a_chunk_found_is_not_paired_with_every_file(bench: Bench, tmp_pat
         ):
             rows = await _most_rows(own, statement, *own_arguments)
             assert rows <= sum(FILES)
+
+
+async def test_what_many_references_go_through_is_looked_at_once(bench: Bench, tmp_path: Path) -> None:
+    tree = {f"m{i}.py": "def f(task):\n" + "    task.made.fill()\n" * 40 for i in range(30)}
+    await bench.index(write_tree(tmp_path / "tree", tree))
+    async with connection(bench.backend.dsn) as own:
+        key = await own.fetchrow("SELECT repository_id, branch_id, current_gen FROM branch")
+        assert key is not None
+        (row,) = await own.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {USING_NAMES}", *key, ["made", "other"])
+        receivers = await own.fetchval("SELECT count(DISTINCT receiver) FROM reference")
+    split = [node for node in _nodes(json.loads(row[0])[0]["Plan"]) if "regexp" in node.get("Filter", "")]
+    assert [node["Actual Rows"] + node["Rows Removed by Filter"] for node in split] == [receivers]
 
 
 async def _most_rows(own: Connection, statement: str, *own_arguments: object) -> float:

@@ -10,6 +10,9 @@ import pytest
 
 from app.domain.index import JobState
 from app.indexing import remember as module
+from app.indexing.indexed_definitions import DefinitionMemory
+from app.indexing.resolution.index import Module
+from app.indexing.resolve import prepare
 from app.storage.facts import FactReader
 from app.storage.newest import newest_index
 from app.worker import Worker
@@ -96,3 +99,31 @@ async def test_what_another_version_read_is_not_remembered(bench: Bench, shop: P
         worker = Worker(bench.backend)
         await module.remember(own, newest, worker._memory)
         assert worker._memory.take((newest.repository_id, newest.created_at)).index.size == 0
+
+
+async def test_a_worker_with_nothing_to_do_reads_what_the_next_change_asks_of_all_files(
+    bench: Bench, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.index(shop)
+    read: list[str] = []
+    done = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def noted(module: Module) -> None:
+        prepare(module)
+        read.append(module.path)
+        if len(read) == len(SHOP):
+            loop.call_soon_threadsafe(done.set)
+
+    monkeypatch.setattr("app.indexing.indexed_definitions.prepare", noted)
+    monkeypatch.setattr(DefinitionMemory.prepare, "__defaults__", (2,))
+    stop = asyncio.Event()
+    worker = Worker(bench.backend)
+    serving = asyncio.create_task(worker.run(stop))
+    try:
+        async with asyncio.timeout(60):
+            await done.wait()
+    finally:
+        stop.set()
+        await serving
+    assert sorted(read) == sorted(SHOP)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.storage.engine import open_connection
+from app.storage.facts import FactReader
 from app.storage.sweep import due, sweep
+from app.storage.writer import IndexWriter
 from app.worker import Worker
 from tests.integration.conftest import Bench, write_tree
 
@@ -93,3 +96,56 @@ async def test_what_is_of_a_library_takes_no_part_in_centrality(bench: Bench, tm
     assert ranked > 0
     assert named > 0
     assert both == 0
+
+
+async def test_ranks_are_computed_anew_only_where_a_link_came_or_went(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranked: list[int] = []
+    original = IndexWriter.edge_ends
+
+    async def noted(self: IndexWriter) -> Any:
+        ranked.append(self.next_gen)
+        return await original(self)
+
+    monkeypatch.setattr(IndexWriter, "edge_ends", noted)
+    tree = write_tree(tmp_path / "tree", BEFORE)
+    generations = []
+    for passes in (
+        BEFORE["passes.py"],
+        "# Passed on.\n\n" + BEFORE["passes.py"],  # the lines of edges move
+        BEFORE["passes.py"] + "work(make)\n",  # a second call of the same function counts
+        BEFORE["passes.py"].replace("work(make)", "work(print)"),
+    ):
+        write_tree(tree, {"passes.py": passes})
+        await bench.index(tree, "grown")
+        generations.append((await bench.backend.repositories.get("grown")).generation)
+    assert generations == [1, 2, 3, 4]
+    assert ranked == [1, 3, 4]
+
+
+RECEIVERS = {
+    "plain.py": "import made\nmade.make()\n",
+    "inner.py": "def f(task):\n    task.made.fill()\n    task(made).fill()\n",
+    "item.py": "def f(task):\n    task['made'].fill()\n",
+    "part.py": "def f(unmade, made_up, madé):\n    unmade.fill()\n    made_up.fill()\n    madé.fill()\n",
+    "own.py": "def f(task):\n    task.fill()\n",
+    "letters.py": "def f(task):\n    task.größe.fill()\n",
+}
+
+
+async def test_who_reaches_through_a_name_is_found_by_whole_words(bench: Bench, tmp_path: Path) -> None:
+    await bench.index(write_tree(tmp_path / "tree", RECEIVERS), "receivers")
+    async with bench.backend.connect() as own:
+        key = await own.fetchrow("SELECT repository_id, branch_id, current_gen FROM branch")
+        assert key is not None
+        reader = FactReader(own, *key)
+        paths = {file_id: path for path, file_id in (await reader.live()).items()}
+        using = {name: {paths[file_id] for file_id in await reader.files_using([name])} for name in ("made", "größe", "gr", "task", "==")}
+    assert using == {
+        "made": {"plain.py", "inner.py", "item.py"},
+        "größe": {"letters.py"},
+        "gr": set(),
+        "task": {"inner.py", "item.py", "own.py", "letters.py"},
+        "==": set(),
+    }

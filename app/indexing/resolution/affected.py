@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from app.domain.code import Import, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
 from app.domain.manifests import is_manifest
+from app.indexing.resolution.assigned import facts_of
 from app.indexing.resolution.carried import Carried, binding_words, carried_by, changed_bindings, signature_words, words_of
 from app.indexing.resolution.changes import Changes, NameInFile
 from app.indexing.resolution.families import FAMILIES, GO, JAVA, JAVASCRIPT, PYTHON, Family, family_of
@@ -86,6 +87,13 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
         return Affected()
     former = index.with_others(before.keys() | after.keys(), before.values())
     return _Spread(names, modules, others, index, Changes(former, index)).over(values)
+
+
+def prepare(module: Module) -> None:
+    """Read of a file what every change asks of all files, and is kept with it."""
+    facts_of(module)
+    binding_words(module)
+    _passed_on(module)
 
 
 def must_resolve(file: FileFacts, affected: Affected) -> bool:

@@ -53,8 +53,14 @@ class Assigned:
     keys: set[str] = field(default_factory=set)
 
 
-def assigned(module: Module) -> Assigned:
-    """Sort a file's bindings."""
+def facts_of(module: Module) -> Assigned:
+    """A file's bindings, sorted once."""
+    if module.facts is None:
+        module.facts = _sorted(module)
+    return module.facts
+
+
+def _sorted(module: Module) -> Assigned:
     found = Assigned()
     for binding in module.assigned:
         if binding.kind is BindingKind.RETURN or binding.kind is BindingKind.YIELD:

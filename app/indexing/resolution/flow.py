@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from app.domain.code import Binding, BindingKind, SymbolKind
-from app.indexing.resolution.assigned import Assigned, Bound, assigned, in_force
+from app.indexing.resolution.assigned import Assigned, Bound, facts_of, in_force
 from app.indexing.resolution.call_sites import decorations
 from app.indexing.resolution.contents import GIVING, Contents, overlaid
 from app.indexing.resolution.expression_parser import parse
@@ -47,9 +47,7 @@ class Flow:
 
     def of(self, module: Module) -> Assigned:
         """The file's bindings, sorted once."""
-        if module.facts is None:
-            module.facts = assigned(module)
-        return module.facts
+        return facts_of(module)
 
     # Names
 
