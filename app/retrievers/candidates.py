@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -12,6 +13,7 @@ from app.retrievers.scope import FILE_FILTERS, FIRST_FREE, LIVE, SCOPE, SYMBOL_F
 from app.retrievers.trigrams import to_sql
 from app.retrievers.wanted import Wanted
 from app.storage.engine import Connection
+from app.storage.live_files import LiveFiles
 
 MOST_SYMBOLS: Final = 5_000
 MOST_DEFINING: Final = 200
@@ -33,6 +35,17 @@ FILTERED: Final = f"""{SCOPE}
     CROSS JOIN LATERAL (SELECT * FROM chunk k WHERE k.repository_id = s.repository_id AND {{condition}} OFFSET 0) c
     {LIVE} {SYMBOL_FILTER}
     LIMIT ${FIRST_FREE}
+"""
+
+SAMPLED: Final = f"""{SCOPE}
+    SELECT {_CHUNK}
+    FROM unnest(${FIRST_FREE}::int[], ${FIRST_FREE + 1}::int[]) AS w(repository_id, chunk_id)
+    CROSS JOIN LATERAL (
+        SELECT * FROM chunk k WHERE k.repository_id = w.repository_id AND k.chunk_id = w.chunk_id AND {{condition}} OFFSET 0
+    ) c
+    JOIN scope s ON s.repository_id = w.repository_id
+    {LIVE} {SYMBOL_FILTER}
+    ORDER BY c.repository_id, c.chunk_id
 """
 
 # Where there are too many chunks to see them all, those that define what the literal names must not be missed.
@@ -88,6 +101,17 @@ async def candidates(connection: Connection, query: RetrievalQuery, target: Want
     condition, values = to_sql(target.condition, "k.text", 3)
     repositories = [snapshot.repository_id for snapshot in query.scope.snapshots]
     return await connection.fetch(ANYWHERE.format(condition=condition), repositories, most, *values)
+
+
+async def sampled(
+    connection: Connection, query: RetrievalQuery, target: Wanted, live: Mapping[int, LiveFiles], share: float
+) -> list[asyncpg.Record]:
+    """Of this share of the live chunks, scattered over each repository, those that pass the filters and fulfil the condition."""
+    chunks = {repository: files.scattered(math.ceil(share * files.chunks)).tolist() for repository, files in live.items()}
+    condition, values = to_sql(target.condition, "k.text", FIRST_FREE + 2)
+    repositories = [repository for repository, ids in chunks.items() for _ in ids]
+    ids = [chunk for ids in chunks.values() for chunk in ids]
+    return await connection.fetch(SAMPLED.format(condition=condition), *scope_arguments(query), repositories, ids, *values)
 
 
 async def defining(connection: Connection, query: RetrievalQuery, target: Wanted) -> list[asyncpg.Record]:

@@ -59,7 +59,7 @@ class TextRetriever:
         began = perf_counter()
         if query.literal is not None:
             async with self._pool.connection() as connection:
-                found = await find_exact(connection, query, self._unindexed_scan_chunks)
+                found = await find_exact(connection, query, self._unindexed_scan_chunks, self._live)
         else:
             async with self._pool.keyed() as connection:
                 found = await self._words(connection, query)

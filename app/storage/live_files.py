@@ -32,6 +32,9 @@ FILES: Final = """
 """
 
 
+_GOLDEN: Final = (5**0.5 - 1) / 2
+"""Its multiples, taken without their whole part, fill a line evenly, however many there are."""
+
 Names: TypeAlias = tuple[str, ...]
 """The words of a file's name."""
 
@@ -100,6 +103,16 @@ class LiveFiles:
         at = chunk_ids.astype(np.int64) - self._first[0]
         shown: NDArray[np.bool_] = (at >= 0) & self._shown[np.clip(at, 0, len(self._shown) - 1)] & (at < len(self._shown))
         return shown
+
+    def scattered(self, most: int) -> NDArray[np.int64]:
+        """At most so many of the chunks, evenly over all of them; always the same, ascending."""
+        counted = np.cumsum(self._end - self._first)
+        if not len(counted):
+            return np.empty(0, np.int64)
+        numbers = np.unique((np.arange(most) * _GOLDEN % 1 * counted[-1]).astype(np.int64))
+        at = np.searchsorted(counted, numbers, side="right")
+        chunks: NDArray[np.int64] = self._end[at] - counted[at] + numbers
+        return chunks
 
     def chunk_span(self, file_id: int) -> tuple[int, int]:
         """The ids of a file's chunks, from the first to before the second."""

@@ -292,6 +292,28 @@ async def test_too_many_for_a_ranking_is_a_lower_bound_with_the_definition_on_to
     assert pattern.total.lines == 10
 
 
+async def test_a_common_literal_is_sampled_all_over_a_large_scope(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"LARGE_SCOPE": 150, "PROBED": 50, "SAMPLE_MATCHES": 20}.items():
+        monkeypatch.setattr(exact, name, value)
+    files = {f"{part}/a{n:02}.py": f"print(needle({n}), other_{n})\n" for part in "abcd" for n in range(40)}
+    await bench.index(write_tree(tmp_path / "t", files | {"z.py": "def needle(x):\n    return x\n"}), "t")
+    answer = await bench.search("needle", literal=True, limit=50)
+    assert answer.results[0].path == "z.py"
+    assert {result.path[0] for result in answer.results} == set("abcdz")
+    assert not answer.total.exact
+    assert 15 <= answer.total.results <= 30
+    assert "too_many_matches" in {warning.code for warning in answer.warnings}
+    again = await bench.search("needle", literal=True, limit=50)
+    assert [result.path for result in again.results] == [result.path for result in answer.results]
+    filtered = await bench.search("needle", literal=True, filters=Filters(paths=("b/**",)), limit=50)
+    assert {result.path[0] for result in filtered.results} == {"b"}
+    rare = await bench.search("other_7)", literal=True)
+    assert {result.path for result in rare.results} == {f"{part}/a07.py" for part in "abcd"}
+    assert rare.total.exact
+    every = await every_answer(bench, Query("needle"))
+    assert len(set(highlighted(every))) == 161
+
+
 async def test_literals_rank_whole_words_and_definitions_first(bench: Bench, tmp_path: Path) -> None:
     files = {
         "a.py": "prefix_needle = 1\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.code import PathClass
@@ -50,6 +50,24 @@ def test_files_are_found_by_the_words_of_their_names(names: list[tuple[str, ...]
     assert found == [(files[file_id], words) for file_id, words in enumerate(names) if wanted & set(words)]
 
 
+@settings(deadline=None)
+@given(SPANS, st.integers(0, 60))
+def test_scattered_chunks_are_live_ones(spans: list[tuple[int, int]], most: int) -> None:
+    files, owners = live_files(spans)
+    found = files.scattered(most).tolist()
+    assert files.chunks == len(owners)
+    assert found == sorted(set(found) & owners.keys())
+    assert len(found) <= most
+    assert bool(found) == bool(owners and most)
+
+
+def test_scattered_chunks_are_spread_evenly() -> None:
+    files, _ = live_files([(1, 100)] * 40)
+    parts = np.bincount(files.scattered(400) // 404, minlength=10)
+    assert parts.min() >= 35
+    assert parts.max() <= 45
+
+
 def vectors(seed: int, count: int) -> Vectors:
     generator = np.random.default_rng(seed)
     # Few distinct values, so that many are equally near.
@@ -57,6 +75,7 @@ def vectors(seed: int, count: int) -> Vectors:
     return Vectors(np.sort(generator.choice(10_000, count, replace=False)).astype(np.int64), words)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 9), st.integers(0, 60), st.integers(0, 60), st.integers(1, 80))
 def test_the_nearest_are_those_of_comparing_one_by_one(seed: int, one: int, other: int, kept: int) -> None:
     known = {1: vectors(seed, one), 2: vectors(seed + 100, other)}
