@@ -6,6 +6,7 @@ every chunk; it runs only in a bounded scope. See docs/decisions/0006-exact-text
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -40,6 +41,9 @@ PROBED: Final = 256
 
 COMMON: Final = 0.08
 """Of a literal in so large a share of the chunks a sample is ranked: reading, matching and ranking 2,000 took a fifth of a second."""
+
+LONGEST_WAIT: Final = 0.1
+"""Seconds for the list of a large scope's files, which takes longer when it is not in memory."""
 
 SAMPLE_MATCHES: Final = 500
 """Matching chunks that a sample is to have, about."""
@@ -86,7 +90,11 @@ async def _common(connection: Connection, query: RetrievalQuery, target: Wanted,
     chunks = sum(snapshot.chunks for snapshot in query.scope.snapshots)
     if chunks < LARGE_SCOPE or not target.is_like:
         return None
-    files = await live.of(query.scope)
+    try:
+        async with asyncio.timeout(LONGEST_WAIT):
+            files = await live.of(query.scope)
+    except TimeoutError:  # the first search of a generation: they are read on for the next one
+        return None
     matching = len(await sampled(connection, query, target, files, PROBED / chunks)) / PROBED
     if matching < COMMON:
         return None

@@ -314,6 +314,17 @@ async def test_a_common_literal_is_sampled_all_over_a_large_scope(bench: Bench, 
     assert len(set(highlighted(every))) == 161
 
 
+async def test_the_list_of_a_large_scope_is_not_waited_for(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"LARGE_SCOPE": 30, "PROBED": 20, "SAMPLE_MATCHES": 5}.items():
+        monkeypatch.setattr(exact, name, value)
+    monkeypatch.setattr(exact, "LONGEST_WAIT", 0.0)
+    await bench.index(write_tree(tmp_path / "t", {f"a{n:02}.py": f"print(needle({n}))\n" for n in range(40)}), "t")
+    answer = await bench.search("needle", literal=True)
+    assert answer.total.results == 40
+    assert answer.total.exact
+    assert not answer.routing.degraded
+
+
 async def test_literals_rank_whole_words_and_definitions_first(bench: Bench, tmp_path: Path) -> None:
     files = {
         "a.py": "prefix_needle = 1\n",
