@@ -11,12 +11,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import asyncpg
+import hypothesis
 import pytest
 
 from app.storage import embedded, migrate
 from app.storage.dsn import parse_dsn
 
 _TEMPLATE = "migrated_template"
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # how long a busy machine takes says nothing of the code
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.code import PathClass
@@ -50,7 +50,6 @@ def test_files_are_found_by_the_words_of_their_names(names: list[tuple[str, ...]
     assert found == [(files[file_id], words) for file_id, words in enumerate(names) if wanted & set(words)]
 
 
-@settings(deadline=None)
 @given(SPANS, st.integers(0, 60))
 def test_scattered_chunks_are_live_ones(spans: list[tuple[int, int]], most: int) -> None:
     files, owners = live_files(spans)
@@ -75,7 +74,6 @@ def vectors(seed: int, count: int) -> Vectors:
     return Vectors(np.sort(generator.choice(10_000, count, replace=False)).astype(np.int64), words)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 9), st.integers(0, 60), st.integers(0, 60), st.integers(1, 80))
 def test_the_nearest_are_those_of_comparing_one_by_one(seed: int, one: int, other: int, kept: int) -> None:
     known = {1: vectors(seed, one), 2: vectors(seed + 100, other)}
