@@ -83,7 +83,7 @@ def test_a_call_that_nobody_thought_about_stops_the_start() -> None:
         ({"name": "a", "repositories": ["a/b"]}, "repositories.0"),
         ({"name": "a", "repositories": ["(.*)"]}, "repositories.0"),
         ({"name": "a", "expires_at": "2099-01-01T00:00:00"}, "expires_at"),
-        ({"name": "a", "scope": "admin", "repositories": ["x"]}, "body"),
+        ({"name": "a", "scope": "admin", "repositories": ["x"]}, "repositories"),
         ({"name": "a", "secret": "mine"}, "secret"),
     ],
 )

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from fastapi import Path
-from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 
 from app.domain.access import KeyScope
 from app.domain.errors import Conflict
@@ -24,13 +24,20 @@ def _distinct(items: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))
 
 
-_BODY: Final[dict[str, Any]] = {"name": "ci", "scope": "index", "repositories": ["acme-*"], "expires_at": None}
+_BODY: Final[JsonValue] = {"name": "ci", "scope": "index", "repositories": ["acme-*"], "expires_at": None}
+
+
+_KEY_BODY: Final[dict[str, JsonValue]] = {
+    "examples": [_BODY],
+    "if": {"properties": {"scope": {"const": "admin"}}, "required": ["scope"]},
+    "then": {"properties": {"repositories": {"maxItems": 0}}},
+}
 
 
 class KeyBody(JsonModel):
     """A key to be made."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_BODY]})
+    model_config = ConfigDict(json_schema_extra=_KEY_BODY)
 
     name: Annotated[str, Field(pattern=KEY_NAME_PATTERN)]
     """For people: who or what uses it."""
@@ -41,10 +48,12 @@ class KeyBody(JsonModel):
     expires_at: AwareDatetime | None = None
     """From then on the key does not count. A time that has passed is a conflict."""
 
-    @model_validator(mode="after")
-    def _admins_see_everything(self) -> KeyBody:
-        check_limits(self.scope, self.repositories)
-        return self
+    @field_validator("repositories")
+    @classmethod
+    def _admins_see_everything(cls, repositories: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if "scope" in info.data:
+            check_limits(info.data["scope"], repositories)
+        return repositories
 
 
 def check_expiry(body: KeyBody) -> None:
