@@ -10,7 +10,7 @@ import asyncio
 from typing import Final, NamedTuple, TypeAlias
 
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http import problems
 from app.http.admission import NoPlace, Places
@@ -45,10 +45,14 @@ class KeepsRetryAfter:
             scope["route"] = earlier.route  # for the log line and the metrics
             await problems.from_error(NoPlace(earlier.by), scope["state"]["request_id"])(scope, receive, send)
             return
-        await self._app(scope, receive, send)
-        refusal = scope["state"].get("refusal")
-        if refusal is not None:
-            self._remember(asker, refusal, scope.get("route"))
+
+        async def send_and_remember(message: Message) -> None:
+            refusal = scope["state"].get("refusal")
+            if refusal is not None and message["type"] == "http.response.start":  # before the client knows, and asks again
+                self._remember(asker, refusal, scope.get("route"))
+            await send(message)
+
+        await self._app(scope, receive, send_and_remember)
 
     def _remember(self, asker: Asker, refusal: NoPlace, route: BaseRoute | None) -> None:
         now = asyncio.get_running_loop().time()
