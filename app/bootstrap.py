@@ -34,6 +34,7 @@ from app.retrievers.structural import StructuralRetriever
 from app.retrievers.symbol_graph import EdgeGraph
 from app.retrievers.text import TextRetriever
 from app.search.classify import load_classifier, stop_words
+from app.search.glossary import load_glossaries
 from app.search.impact import ImpactService
 from app.search.pipeline import SearchService
 from app.search.positions import PositionService
@@ -304,6 +305,7 @@ def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
         settings=opened.settings.search,
         profiles=profiles,
         languages=languages,
+        glossaries=load_glossaries(),
     )
     requests = opened.requests
     scoped = ScopedSearch(search, scopes)

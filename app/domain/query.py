@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -164,12 +164,25 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Translated:
+    """A word of a question as it is written there, where it begins, and the English words that stand for it in code."""
+
+    word: str
+    start: int
+    english: tuple[str, ...]
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.word)
+
+
+@dataclass(frozen=True, slots=True)
 class QueryTerms:
     """The words of a question, analysed (7-ranking.md, "Query").
 
     ``terms`` → weight feed BM25 (stems, joined wholes, CJK bigrams); ``words`` are the stems alone; ``identifiers`` are names
     as written with their last segment; ``wholes`` are joined lower-case compounds. ``only_stop_words``: no word tells what is meant.
-    ``cut``: there are more words than are looked for.
+    ``cut``: there are more words than are looked for. ``translations``: word of another language → the English ones that stand beside it.
     """
 
     single: bool
@@ -179,6 +192,16 @@ class QueryTerms:
     wholes: frozenset[str]
     only_stop_words: bool = False
     cut: bool = False
+    translations: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The words as they were asked for: without those that only translate others."""
+        return frozenset(self.words) - frozenset().union(*self.translations.values()) | self.translations.keys()
+
+    def said_in(self, words: Set[str]) -> frozenset[str]:
+        """What of ``asked`` is among these words, in English too."""
+        return frozenset(word for word in self.asked if word in words or not self.translations.get(word, frozenset()).isdisjoint(words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +223,8 @@ class RetrievalQuery:
     """What a retriever is handed: the same for all four. ``after``: where a list of every match in path order goes on.
 
     ``limit`` chunks make a good ranking, ``results`` files were asked for. ``like`` and ``unlike`` are ids of chunks and symbols.
-    ``expression`` is what exact search looks for instead of ``literal``, which then holds its words.
+    ``expression`` is what exact search looks for instead of ``literal``, which then holds its words. ``english`` is a question of another
+    language as far as it can be said in English, made of the ``translated`` words.
     """
 
     text: str
@@ -217,4 +241,6 @@ class RetrievalQuery:
     like: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
     expression: Expression | None = None
+    english: str = ""
+    translated: tuple[Translated, ...] = ()
     once: Once = field(default_factory=Once, compare=False, repr=False)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import chain, islice, pairwise
 from typing import Final
 
 import Stemmer
 
-from app.domain.query import QueryTerms
+from app.domain.query import QueryTerms, Translated
 
 CJK: Final = (
     "\u3040-\u30ff"  # kana
@@ -135,15 +135,18 @@ MOST_TERMS: Final = 200
 """Of a question: a page of pasted text has a few hundred different words, and the first ones tell what it is about."""
 
 
-def query_terms(text: str, repository_names: Collection[str], stop_words: frozenset[str]) -> QueryTerms:
+def query_terms(
+    text: str, repository_names: Collection[str], stop_words: frozenset[str], translated: Sequence[Translated] = ()
+) -> QueryTerms:
     """Analyse a question.
 
     ``stop_words`` are dropped unless they are part of a compound or all there is; so is the name of the repository when there is
-    only one, since in its own repository it tells nothing. A query of one word keeps everything.
+    only one, since in its own repository it tells nothing. A query of one word keeps everything. The English of ``translated`` words
+    stands beside them.
     """
     single = len(text.split()) == 1 and not _CJK.search(text)
     own_name = compound(next(iter(repository_names))) if len(repository_names) == 1 and not single else None
-    words = [word for token in tokens(text) for word in _token_words(token, stop_words)]
+    words = [word for token in tokens(_without(text, translated)) for word in _token_words(token, stop_words)]
     terms: dict[str, float] = {}
     for parts in words:
         if "".join(parts) == own_name or (parts[0] in stop_words and len(parts) == 1 and not single):
@@ -154,6 +157,8 @@ def query_terms(text: str, repository_names: Collection[str], stop_words: frozen
             terms["".join(parts)] = 1.0
     if not terms:
         terms = {stem(part): 1.0 for parts in words for part in parts}
+    translations = {term: frozenset(map(stem, said.english)) for said in translated for term in body_terms(said.word)}
+    terms.update((term, 1.0) for said in translated for term in (*body_terms(said.word), *map(stem, said.english)))
     cut = len(terms) > MOST_TERMS
     terms = dict(islice(terms.items(), MOST_TERMS))
     wholes = frozenset("".join(parts) for parts in words if len(parts) > 1)
@@ -163,8 +168,9 @@ def query_terms(text: str, repository_names: Collection[str], stop_words: frozen
         words=tuple(term for term in terms if term not in wholes),
         identifiers=tuple(dict.fromkeys(_identifiers(text, single, own_name)))[:MOST_TERMS],
         wholes=wholes,
-        only_stop_words=all(len(parts) == 1 and parts[0] in stop_words for parts in words),
+        only_stop_words=not translated and all(len(parts) == 1 and parts[0] in stop_words for parts in words),
         cut=cut,
+        translations=translations,
     )
 
 
@@ -289,6 +295,14 @@ def _pairs(run: str, offset: int, stop_words: frozenset[str]) -> Iterator[tuple[
 def _cjk_stop_pattern(stop_words: frozenset[str]) -> re.Pattern[str] | None:
     words = sorted((word for word in stop_words if _CJK.match(word)), key=lambda word: (-len(word), word))
     return re.compile("|".join(map(re.escape, words))) if words else None
+
+
+def _without(text: str, translated: Sequence[Translated]) -> str:
+    """The text without the translated words that stand in a run of characters: they are whole words, and part what is left of the run."""
+    for said in translated:
+        if _CJK.match(said.word):
+            text = text.replace(said.word, " ")
+    return text
 
 
 def _identifiers(text: str, single: bool, own_name: str | None) -> Iterable[tuple[str, str]]:

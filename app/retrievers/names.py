@@ -235,7 +235,10 @@ class NameSearch:
         self, connection: Connection, query: RetrievalQuery, matches: Sequence[NameMatch], names: Set[str]
     ) -> dict[int, _Matcher]:
         rarity = await self._lexicon.rarity(connection, query.scope, names | set(query.terms.words))
-        return {key: _Matcher(query.terms.words, matches, values) for key, values in rarity.items()}
+        answered = {match.query_word for match in matches}
+        # A word beside which its English stands lowers the worth of that only where names are made of words of its language.
+        words = [word for word in query.terms.words if word in answered or word not in query.terms.translations]
+        return {key: _Matcher(words, matches, values) for key, values in rarity.items()}
 
 
 def _identifiers(query: RetrievalQuery) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -95,10 +96,18 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class IntentTables:
-    """All tables together: rules in the order in which they are tried, courtesy at either end of a question, words."""
+    """All tables together: rules in the order in which they are tried, courtesy at either end of a question, words.
+
+    ``stop_words_of``: language → its function words, lower case.
+    """
 
     rules: tuple[Rule, ...]
     openings: tuple[Pattern, ...]
     closings: tuple[Pattern, ...]
     vocabulary: Vocabulary
-    stop_words: frozenset[str]
+    stop_words_of: Mapping[str, frozenset[str]]
+
+    @property
+    def stop_words(self) -> frozenset[str]:
+        """Those of all languages."""
+        return frozenset().union(*self.stop_words_of.values())

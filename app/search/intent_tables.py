@@ -78,7 +78,7 @@ def parse_tables(sources: Mapping[str, str]) -> IntentTables:
         openings=tuple(pattern for table in tables for pattern in table.openings),
         closings=tuple(pattern for table in tables for pattern in table.closings),
         vocabulary=Vocabulary(**words, quotes=tuple(pair for table in tables for pair in table.quotes)),
-        stop_words=frozenset(word.lower() for table in tables for word in table.stop_words),
+        stop_words_of={table.name: frozenset(word.lower() for word in table.stop_words) for table in tables},
     )
 
 

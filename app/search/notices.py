@@ -40,6 +40,7 @@ MESSAGES: Mapping[str, str] = {
     "diff_does_not_match": "only {percent}% of the difference's lines stand in the index where it says; the index may hold another version",
     "deletions_not_seen": "the index holds what is there after the change: uses of definitions that it deletes are not seen",
     "files_not_indexed": "changed files that are not in the index: {count}",
+    "also_in_english": "also looked for in English: {words}",
     "words_left_out": "only the first {count} different words of the question were looked for",
     "not_rescored": "time ran out before the best files were rescored; they stand in the order of the fusion",
     "not_marked": "time ran out before the matches of every result were marked",
@@ -91,6 +92,9 @@ def scope_notices(scope: Scope, modalities: Iterable[Modality], filters: Filters
 def list_notices(lists: Mapping[Modality, RankedList], entries: Sequence[Entry], query: RetrievalQuery) -> list[Notice]:
     """What the retrievers had to say, and what the kind of their evidence means."""
     notices = [notice(code) for modality in sorted(lists) for code in lists[modality].warnings]
+    if query.translated:
+        english = dict.fromkeys(word for said in query.translated for word in said.english)
+        notices.append(notice("also_in_english", words=", ".join(english)))
     if query.terms.cut and query.literal is None:
         notices.append(notice("words_left_out", count=MOST_TERMS))
     if _are_all_fuzzy(entries):

@@ -66,7 +66,7 @@ class OperandReader:
         self._around = vocabulary.fillers | vocabulary.kinds | vocabulary.pointers
         self._han_around = sorted((word for word in self._around if _IS_HAN.match(word)), key=len, reverse=True)
         self._han_pointers = [word for word in vocabulary.pointers if _IS_HAN.match(word)]
-        self._quoted = re.compile("|".join(_quoted(opening, closing) for opening, closing in vocabulary.quotes) or r"(?!)")
+        self._quoted = quotations(vocabulary.quotes)
 
     def read(self, text: str) -> Operand:
         """The symbol that ``text`` names. Quotes decide; else what is left without articles, kinds and places."""
@@ -186,6 +186,11 @@ def _trimmed(token: str) -> str:
         if found and head and (head[-1].isalnum() or head[-1] in "_!?"):
             token = head
     return token if "/" in token else token.rstrip(_TRAILING)
+
+
+def quotations(quotes: Sequence[tuple[str, str]]) -> re.Pattern[str]:
+    """What stands between any of these pairs of quotes, a group for each pair."""
+    return re.compile("|".join(_quoted(opening, closing) for opening, closing in quotes) or r"(?!)")
 
 
 def _quoted(opening: str, closing: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final, Protocol, TypeVar
 from app.config import SearchSettings
 from app.domain.errors import InvalidRequest, QueryNotServable
 from app.domain.language_names import LanguageNames
-from app.domain.query import Classification, Dedupe, Intent, Modality, RetrievalQuery, Scope, SearchRequest, Strategy
+from app.domain.query import Classification, Dedupe, Intent, Modality, RetrievalQuery, Scope, SearchRequest, Strategy, Translated
 from app.domain.ranking import Candidate, Degradation, RankedList, Routing, SearchAnswer
 from app.domain.words import query_terms
 from app.ports import ChunkStore, Retriever, SnapshotStore
@@ -23,6 +23,7 @@ from app.search.dedupe import dedupe
 from app.search.demote import demote
 from app.search.fuse import in_list_order, weighted_rrf
 from app.search.gather import Gathered, OnDegraded, gather
+from app.search.glossary import NO_GLOSSARIES, Glossaries, in_english
 from app.search.neighbours import BEST_HITS, mark_neighbours
 from app.search.parse import ANY_LANGUAGE, ParsedQuery, parse
 from app.search.present import present
@@ -65,6 +66,7 @@ class SearchService:
         on_degraded: OnDegraded = _ignore,
         profiles: Profiles | None = None,
         languages: LanguageNames = ANY_LANGUAGE,
+        glossaries: Glossaries = NO_GLOSSARIES,
     ) -> None:
         """``profiles``: other numbers than those of ``profiles.toml``, for measuring what each is worth."""
         self._classifier = classifier
@@ -75,6 +77,7 @@ class SearchService:
         self._settings = settings
         self._on_degraded = on_degraded
         self._languages = languages
+        self._glossaries = glossaries
         self._profiles: Profiles = profiles or load_profiles()
 
     def classify(self, request: SearchRequest) -> Routing:
@@ -155,12 +158,17 @@ class SearchService:
         exact = classification.intent is Intent.EXACT_MATCH and classification.operands
         literal = parsed.text if parsed.literal else classification.operands[0] if exact else None
         depth = max(self._profiles.depth_chunks, self._profiles.depth_factor * request.limit)
+        subject = literal or _subject(parsed, classification)
+        translated = self._translated(parsed, classification, literal)
         lists_sites = literal is not None or classification.intent in (Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS)
         return RetrievalQuery(
             text=parsed.text,
             classification=classification,
             terms=query_terms(
-                literal or _subject(parsed, classification), [snapshot.repository for snapshot in scope.snapshots], self._stop_words
+                subject,
+                [snapshot.repository for snapshot in scope.snapshots],
+                self._stop_words,
+                [said for said in translated if said.word in subject],
             ),
             filters=parsed.filters,
             scope=scope,
@@ -173,7 +181,16 @@ class SearchService:
             like=request.like,
             unlike=request.unlike,
             expression=parsed.expression,
+            english=in_english(parsed.text, translated, self._stop_words),
+            translated=translated,
         )
+
+    def _translated(self, parsed: ParsedQuery, classification: Classification, literal: str | None) -> tuple[Translated, ...]:
+        """The words of a question that are said in English, too; what is sure to be a name, a literal or code is none."""
+        operands, intent = classification.operands, classification.intent
+        is_named = bool(operands) and classification.confidence >= self._profiles.direct_confidence
+        is_code = bool(operands) and intent is Intent.FIND_SIMILAR
+        return () if literal is not None or is_named or is_code else self._glossaries.translate(parsed.text)
 
     async def _find(self, request: SearchRequest, plan: Plan, query: RetrievalQuery, started: float, progress: Progress) -> Found:
         """Follow the plan; a direct route that finds nothing goes on to fusion, which asks the modalities not asked yet."""

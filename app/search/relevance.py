@@ -40,8 +40,8 @@ def relevance(entries: Sequence[Entry], shown: Sequence[SearchResult], query: Re
     by_graph = (entry for entry in entries if any(part.modality is Modality.GRAPH for part in entry.candidate.contributions))
     if any(_is_certain_edge(item) for entry in by_graph for item in entry.chunk.evidence):
         return "strong"
-    words = frozenset(query.terms.words)
-    said = [words & _words_of(result) for result in shown]
+    words = query.terms.asked
+    said = [query.terms.said_in(_words_of(result)) for result in shown]
     if words and not query.terms.only_stop_words and words in said:  # a chunk that says "how", "is" and "it" answers nothing
         return "strong"
     if not first or not words or len(frozenset().union(*said)) >= LEAST_SAID * len(words):

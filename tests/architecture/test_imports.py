@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DATA_FOLDERS = {"intents"}  # tables without code
+DATA_FOLDERS = {"intents", "glossaries"}  # tables without code
 
 
 def contracts() -> list[dict[str, Any]]:

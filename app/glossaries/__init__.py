@@ -1,0 +1,1 @@
+"""Words of programming in other languages, with the English words that stand for them in code: data."""
