@@ -165,15 +165,10 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A word of a question as it is written there, where it begins, and the English words that stand for it in code."""
+    """A word of a question as it is written there, and the English words that stand for it in code."""
 
     word: str
-    start: int
     english: tuple[str, ...]
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +218,8 @@ class RetrievalQuery:
     """What a retriever is handed: the same for all four. ``after``: where a list of every match in path order goes on.
 
     ``limit`` chunks make a good ranking, ``results`` files were asked for. ``like`` and ``unlike`` are ids of chunks and symbols.
-    ``expression`` is what exact search looks for instead of ``literal``, which then holds its words. ``english`` is a question of another
-    language as far as it can be said in English, made of the ``translated`` words.
+    ``expression`` is what exact search looks for instead of ``literal``, which then holds its words. ``translated`` are words of
+    another language.
     """
 
     text: str
@@ -241,6 +236,15 @@ class RetrievalQuery:
     like: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
     expression: Expression | None = None
-    english: str = ""
     translated: tuple[Translated, ...] = ()
     once: Once = field(default_factory=Once, compare=False, repr=False)
+
+    @property
+    def english(self) -> tuple[str, ...]:
+        """What its words of other languages are in English, each once."""
+        return tuple(dict.fromkeys(word for said in self.translated for word in said.english))
+
+    @property
+    def meaning(self) -> str:
+        """The question as it is embedded. The original stays: embedders of many languages know it, and not every word has a translation."""
+        return f"{self.text}\n{' '.join(self.english)}" if self.translated else self.text

@@ -155,7 +155,7 @@ def query_terms(
         terms.update((stem(part), 1.0) for part in parts if not (compounded and len(part) == 1))
         if compounded:
             terms["".join(parts)] = 1.0
-    if not terms:
+    if not terms and not translated:
         terms = {stem(part): 1.0 for parts in words for part in parts}
     translations = {term: frozenset(map(stem, said.english)) for said in translated for term in body_terms(said.word)}
     terms.update((term, 1.0) for said in translated for term in (*body_terms(said.word), *map(stem, said.english)))

@@ -101,7 +101,7 @@ class SemanticRetriever:
             async with self._pool.connection() as connection:
                 examples = await load_examples(connection, query, vectors)
             return await self._with_text(query, vectors, examples), examples.chunks
-        text = query.english or query.text
+        text = query.meaning
         if query.classification.intent is Intent.FIND_SIMILAR and query.classification.operands:
             text = query.classification.operands[0]
             async with self._pool.connection() as connection:
@@ -113,7 +113,7 @@ class SemanticRetriever:
     async def _with_text(self, query: RetrievalQuery, vectors: VectorSet, examples: Examples) -> NDArray[np.float32]:
         direction = examples.direction
         if query.text:
-            direction = direction + await self._embedded(query.english or query.text, vectors)
+            direction = direction + await self._embedded(query.meaning, vectors)
         length = np.linalg.norm(direction)
         unit: NDArray[np.float32] = direction / length if length else direction
         return unit

@@ -30,6 +30,7 @@ SURE_STEM: Final = 6
 _TOKEN: Final = re.compile(r"\S+")
 _LETTERS: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _RUN: Final = re.compile(f"[{CJK}]+")
+_OTHER_SCRIPTS: Final = re.compile("[\u3040-\u30ff\uff66-\uff9f\uac00-\ud7af]")  # kana, Hangul: such a text is no Chinese one
 _PUNCTUATION: Final = "?!.,:;…"
 
 
@@ -51,12 +52,14 @@ class Glossary:
         self._stemmer = Stemmer.Stemmer(table.stemmer, 0) if table.stemmer else None
         self._stop_words = frozenset(map(self._spelled, stop_words))
         self._unsure = frozenset(map(self._spelled, table.also_english | english))
+        self._unsure_stems = frozenset(map(self._stem, self._unsure))
         self._words: dict[str, tuple[str, ...]] = {}
         self._stems: dict[str, tuple[str, ...]] = {}
         for word, meant in table.words.items():
             spelled = self._spelled(word)
             for index, key in ((self._words, spelled), (self._stems, self._stem(spelled))):
                 index[key] = tuple(dict.fromkeys((*index.get(key, ()), *meant)))
+        self._has_other_scripts = any(map(_OTHER_SCRIPTS.search, self._words))
         self._longest = max(map(len, (*self._words, *self._stop_words)), default=0)
 
     def translate(self, text: str) -> list[Translated]:
@@ -75,42 +78,48 @@ class Glossary:
                 is_sure = is_sure or spelled not in self._unsure
             elif found := self._find(spelled):
                 is_sure = is_sure or found.sure
-                said.append(Translated(word, match.start() + match[0].index(word), found.english))
+                said.append(Translated(word, found.english))
         return [item for item in said if not _says_the_same(item)] if is_sure else []
 
     def _find(self, word: str) -> _Found | None:
-        if english := self._words.get(word):
-            return _Found(english, self._is_sure(word, english))
-        stemmed = self._stem(word)
-        if english := self._stems.get(stemmed):
-            return _Found(english, len(stemmed) >= SURE_STEM and self._is_sure(word, english))
+        if found := self._entry(word):
+            return found
         parts = self._parts(word) if self._table.joints is not None else None
         if parts is None:
             return None
         english = tuple(dict.fromkeys(meant for part in parts for meant in part.english))
-        return _Found(english, any(part.sure for part in parts))
+        return _Found(english, all(part.sure for part in parts))
+
+    def _entry(self, word: str) -> _Found | None:
+        """A word as it is listed, or one that differs by its ending."""
+        if english := self._words.get(word):
+            return _Found(english, word not in self._unsure and stem(word) not in map(stem, english))
+        stemmed = self._stem(word)
+        if english := self._stems.get(stemmed):
+            is_sure = len(stemmed) >= SURE_STEM and stemmed not in self._unsure_stems and stem(word) not in map(stem, english)
+            return _Found(english, is_sure)
+        return None
 
     def _parts(self, word: str) -> list[_Found] | None:
         """The words that a compound is made of, the first one as long as it can be."""
         for end in range(len(word) - SHORTEST_PART, SHORTEST_PART - 1, -1):
-            first = self._words.get(word[:end]) or self._stems.get(word[:end])
-            if not first:
+            first = self._entry(word[:end])
+            if first is None:
                 continue
             for joint in self._table.joints or ():
                 rest = word[end:].removeprefix(joint)
                 if len(rest) < SHORTEST_PART or not word[end:].startswith(joint):
                     continue
-                last = self._words.get(rest) or self._stems.get(self._stem(rest))
-                others = [_Found(last, self._is_sure(rest, last))] if last else self._parts(rest)
+                last = self._entry(rest)
+                others = [last] if last else self._parts(rest)
                 if others:
-                    return [_Found(first, self._is_sure(word[:end], first)), *others]
+                    return [first, *others]
         return None
-
-    def _is_sure(self, word: str, english: Sequence[str]) -> bool:
-        return word not in self._unsure and stem(word) not in map(stem, english)
 
     def _in_runs(self, text: str) -> Iterator[Translated]:
         """By the longest word at each place. A single character counts only where it stands between words: it is part of too many."""
+        if not self._has_other_scripts and _OTHER_SCRIPTS.search(text):
+            return
         for run in _RUN.finditer(text):
             written, spelled = run[0], self._spelled(run[0])
             if len(spelled) != len(written):
@@ -118,7 +127,7 @@ class Glossary:
             pieces = list(self._pieces(spelled))
             for start, end in pieces:
                 if english := self._words.get(spelled[start:end]):
-                    yield Translated(written[start:end], run.start() + start, english)
+                    yield Translated(written[start:end], english)
 
     def _pieces(self, run: str) -> Iterator[tuple[int, int]]:
         """Known words, and what stands between them."""
@@ -158,25 +167,7 @@ class Glossaries:
             return ()
         said = self._quoted.sub(lambda quoted: " " * len(quoted[0]), text)
         found = [item for glossary in self._glossaries for item in glossary.translate(said)]
-        return tuple(sorted({item.start: item for item in found}.values(), key=lambda item: item.start))
-
-
-def in_english(text: str, translated: Sequence[Translated], stop_words: frozenset[str]) -> str:
-    """What a question says, as far as it can be said in English: translated words in their places, without words that tell nothing.
-
-    Empty when nothing of it is translated.
-    """
-    if not translated:
-        return ""
-    said, at = [], 0
-    for item in translated:
-        said += [*_others(text[at : item.start], stop_words), *item.english]
-        at = item.end
-    return " ".join([*said, *_others(text[at:], stop_words)])
-
-
-def _others(text: str, stop_words: frozenset[str]) -> list[str]:
-    return [word for word in _RUN.sub(" ", text).split() if word.strip(_PUNCTUATION).lower() not in stop_words]
+        return tuple({item.word: item for item in found}.values())
 
 
 def _says_the_same(item: Translated) -> bool:

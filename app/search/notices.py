@@ -93,8 +93,7 @@ def list_notices(lists: Mapping[Modality, RankedList], entries: Sequence[Entry],
     """What the retrievers had to say, and what the kind of their evidence means."""
     notices = [notice(code) for modality in sorted(lists) for code in lists[modality].warnings]
     if query.translated:
-        english = dict.fromkeys(word for said in query.translated for word in said.english)
-        notices.append(notice("also_in_english", words=", ".join(english)))
+        notices.append(notice("also_in_english", words=", ".join(query.english)))
     if query.terms.cut and query.literal is None:
         notices.append(notice("words_left_out", count=MOST_TERMS))
     if _are_all_fuzzy(entries):

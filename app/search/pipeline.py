@@ -23,7 +23,7 @@ from app.search.dedupe import dedupe
 from app.search.demote import demote
 from app.search.fuse import in_list_order, weighted_rrf
 from app.search.gather import Gathered, OnDegraded, gather
-from app.search.glossary import NO_GLOSSARIES, Glossaries, in_english
+from app.search.glossary import NO_GLOSSARIES, Glossaries
 from app.search.neighbours import BEST_HITS, mark_neighbours
 from app.search.parse import ANY_LANGUAGE, ParsedQuery, parse
 from app.search.present import present
@@ -181,7 +181,6 @@ class SearchService:
             like=request.like,
             unlike=request.unlike,
             expression=parsed.expression,
-            english=in_english(parsed.text, translated, self._stop_words),
             translated=translated,
         )
 
