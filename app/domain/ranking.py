@@ -243,7 +243,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """The whole answer; the HTTP and CLI layers only render it."""
+    """The whole answer; the HTTP and CLI layers only render it. ``in_english``: words of the question were looked for in English, too."""
 
     query: str
     text: str
@@ -259,3 +259,4 @@ class SearchAnswer:
     absence: Mapping[str, object] | None
     took_ms: float
     expression: str | None = None
+    in_english: bool = False

@@ -64,4 +64,5 @@ def log_fields(asked: SearchRequest, found: SearchAnswer) -> dict[str, object]:
         "intent": routing.classification.intent.value,
         "strategy": routing.strategy.value,
         "results": len(found.results),
+        "in_english": found.in_english,
     }

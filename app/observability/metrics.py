@@ -55,6 +55,9 @@ METRICS: Final = (
     ),
     MetricDefinition("fourfold_searches_empty_total", "counter", ("intent",), "Searches that found nothing."),
     MetricDefinition(
+        "fourfold_searches_in_english_total", "counter", (), "Searches for words of another language that were looked for in English, too."
+    ),
+    MetricDefinition(
         "fourfold_searches_admitted_total", "counter", ("outcome",), "Searches by outcome of admission: admitted or rejected."
     ),
     MetricDefinition("fourfold_searches_active", "gauge", (), "Searches being answered now."),
@@ -140,6 +143,8 @@ def observe_search(answer: SearchAnswer) -> None:
     _histogram("fourfold_search_seconds").labels(routing.preset.value, intent, routing.strategy.value).observe(answer.took_ms / 1_000)
     if not answer.results:
         _counter("fourfold_searches_empty_total").labels(intent).inc()
+    if answer.in_english:
+        _counter("fourfold_searches_in_english_total").inc()
     degraded = {degradation.modality: degradation for degradation in routing.degraded}
     for run in routing.modalities:
         if run.modality not in degraded and run.took_ms > 0:

@@ -95,6 +95,7 @@ def answer(page: Page, took_ms: float) -> SearchAnswer:
         absence=None if page.entries else absence(found.gathered.lists, query, page.unread, partial=partial, files=page.files_in_filters),
         took_ms=took_ms,
         expression=_expression(page.parsed),
+        in_english=bool(query.translated),
     )
 
 

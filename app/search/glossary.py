@@ -62,6 +62,10 @@ class Glossary:
         self._has_other_scripts = any(map(_OTHER_SCRIPTS.search, self._words))
         self._longest = max(map(len, (*self._words, *self._stop_words)), default=0)
 
+    def knows(self, word: str) -> bool:
+        """Whether there is a translation of a word, as it is listed, with another ending, or of its parts."""
+        return self._find(self._spelled(word)) is not None
+
     def translate(self, text: str) -> list[Translated]:
         """The words of ``text`` that have a translation, in order; none when the text is not in this language."""
         return self._apart(text) if self._table.blanks else list(self._in_runs(text))

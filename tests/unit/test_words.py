@@ -10,6 +10,7 @@ import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.query import Translated
 from app.domain.words import (
     TermFinder,
     abbreviations_of,
@@ -189,3 +190,26 @@ def test_every_line_that_has_a_term_has_a_span(line: str) -> None:
 def test_importing_brings_no_heavy_library() -> None:
     code = "import sys, app.domain.words; sys.exit(any(m in sys.modules for m in ('numpy', 'pydantic', 'networkx')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_english_of_a_question_stands_beside_its_words() -> None:
+    translated = [Translated("skabeloner", ("template",)), Translated("fejl", ("error", "exception"))]
+    terms = query_terms("hvor er skabeloner med fejl i jinja", [], frozenset({"hvor", "er", "med", "i"}), translated)
+    assert set(terms.words) == {"skabelon", "fejl", "jinja", "templat", "error", "except"}
+    assert terms.asked == {"skabelon", "fejl", "jinja"}
+    assert terms.said_in({"templat", "except", "error"}) == {"skabelon", "fejl"}
+    assert terms.said_in({"jinja", "other"}) == {"jinja"}
+
+
+def test_a_translated_word_of_a_run_is_a_word_and_parts_what_is_left() -> None:
+    stop = frozenset({"会", "如何"})
+    assert query_terms("如何处理会话", [], stop).words == ("处理", "话")
+    terms = query_terms("如何处理会话", [], stop, [Translated("会话", ("session",))])
+    assert set(terms.words) == {"处理", "会话", "session"}
+    assert not terms.single
+    assert not query_terms("如何", [], stop, [Translated("如何", ("how",))]).only_stop_words
+
+
+def test_without_translations_a_question_is_as_it_was() -> None:
+    terms = query_terms("where is the_config in Flask", ["flask"], STOP)
+    assert (terms.translations, terms.asked) == ({}, frozenset(terms.words))
