@@ -23,6 +23,7 @@ from app.domain.errors import (
 )
 from app.domain.query import Classification, Dedupe, Filters, Intent, Modality, Position, Preset, Scope, SearchRequest, Strategy
 from app.domain.ranking import Degradation, Evidence, FileCopy, RankedList, SearchAnswer
+from app.search.glossary import load_glossaries
 from app.search.pipeline import SearchService
 from tests.unit.search_doubles import FixedSnapshots, ListRetriever, MemoryChunks, OneClassification, hit, ranked, snapshot
 
@@ -57,6 +58,7 @@ class Fixture:
             dict(self.retrievers),
             settings or SearchSettings(),
             self.degraded.append,
+            glossaries=load_glossaries(),
         )
 
     async def search(self, query: str = "how routing works", **fields: Any) -> SearchAnswer:
@@ -497,3 +499,35 @@ def test_classify_tells_the_route_without_searching() -> None:
     assert routing.strategy is Strategy.DIRECT
     assert [(run.modality, run.weight) for run in routing.modalities] == [(GRAPH, 0.5)]
     assert fixture.asked() == set()
+
+
+async def test_a_question_is_embedded_in_english_too() -> None:
+    fixture = Fixture(UNDERSTAND, lists("a.py", modality=SEMANTIC))
+    await fixture.search("hvordan gemmes cookies i en session")
+    (query,) = fixture.retrievers[SEMANTIC].queries
+    assert query.meaning == "hvordan gemmes cookies i en session\nsave store cookie"
+    assert {"gemm", "save", "store"} <= set(query.terms.words)
+
+
+@pytest.mark.parametrize(
+    ("classification", "question"),
+    [
+        (QUOTED, "find strengen fejl"),
+        (Classification(Intent.FIND_DEFINITION, 0.9, "da_where_defined", ("fejl",)), "hvor er klassen fejl defineret"),
+        (Classification(Intent.FIND_SIMILAR, 0.75, "da_similar", ("fejl",)), "kode som ligner fejl"),
+        (UNDERSTAND, "how are errors handled"),
+    ],
+)
+async def test_names_code_and_english_are_embedded_as_they_are(classification: Classification, question: str) -> None:
+    fixture = Fixture(classification, lists("a.py"))
+    await fixture.search(question, modalities=(TEXT, SEMANTIC))
+    (query,) = fixture.retrievers[TEXT].queries
+    assert (query.meaning, query.translated, dict(query.terms.translations)) == (question, (), {})
+
+
+async def test_of_an_operand_only_its_own_words_are_said_in_english() -> None:
+    fixture = Fixture(Classification(Intent.FIND_REFERENCES, 0.6, "da_where_used", ("signaler",)), lists("a.py"))
+    await fixture.search("hvilke filer bruger signaler")
+    (query,) = fixture.retrievers[TEXT].queries
+    assert set(query.terms.words) == {"signal"}
+    assert query.classification.operands == ("signaler",)
