@@ -299,10 +299,8 @@ def _cjk_stop_pattern(stop_words: frozenset[str]) -> re.Pattern[str] | None:
 
 def _without(text: str, translated: Sequence[Translated]) -> str:
     """The text without the translated words that stand in a run of characters: they are whole words, and part what is left of the run."""
-    for said in translated:
-        if _CJK.match(said.word):
-            text = text.replace(said.word, " ")
-    return text
+    runs = sorted((said.word for said in translated if _CJK.match(said.word)), key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, runs)), " ", text) if runs else text
 
 
 def _identifiers(text: str, single: bool, own_name: str | None) -> Iterable[tuple[str, str]]:

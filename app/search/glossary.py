@@ -24,6 +24,9 @@ from app.search.operand import quotations
 SHORTEST_PART: Final = 3
 """Letters of a part of a compound; shorter ones stand in any word by chance."""
 
+LONGEST_COMPOUND: Final = 40
+"""Letters; taking a word apart costs more than its length."""
+
 SURE_STEM: Final = 6
 """Letters of a stem that tells a language: English words may have shorter ones, too ("maps" and "mappe")."""
 
@@ -88,7 +91,7 @@ class Glossary:
     def _find(self, word: str) -> _Found | None:
         if found := self._entry(word):
             return found
-        parts = self._parts(word) if self._table.joints is not None else None
+        parts = self._parts(word) if self._table.joints is not None and len(word) <= LONGEST_COMPOUND else None
         if parts is None:
             return None
         english = tuple(dict.fromkeys(meant for part in parts for meant in part.english))
@@ -128,8 +131,7 @@ class Glossary:
             written, spelled = run[0], self._spelled(run[0])
             if len(spelled) != len(written):
                 continue
-            pieces = list(self._pieces(spelled))
-            for start, end in pieces:
+            for start, end in self._pieces(spelled):
                 if english := self._words.get(spelled[start:end]):
                     yield Translated(written[start:end], english)
 

@@ -70,7 +70,7 @@ async def test_code_in_the_language_of_the_question_is_still_found(tree: Bench, 
     ],
 )
 async def test_strings_patterns_names_and_english_are_not_translated(tree: Bench, question: str, fields: dict[str, object]) -> None:
-    answer = await tree.search(question, **fields)  # type: ignore[arg-type]
+    answer = await tree.search(question, **fields)
     assert told(answer) == []
     assert not answer.in_english
 

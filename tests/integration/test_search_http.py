@@ -107,3 +107,17 @@ async def test_reading_everything_is_told_only_where_an_index_might_have_helped(
     for pattern in (".*", "x*", "^"):
         assert (await answer(client, q=pattern, regex=True))["warnings"] == []
     assert told(await answer(client, q="=>", literal=True)) == ["unindexed_scan"]
+
+
+async def test_words_of_another_language_are_told_in_english_and_counted(client: httpx2.AsyncClient) -> None:
+    def counted(text: str) -> float:
+        return float(next(line.split()[1] for line in text.splitlines() if line.startswith("fourfold_searches_in_english_total ")))
+
+    before = counted((await client.get("/metrics")).text)
+    found = await answer(client, q="hvordan fungerer tilføjelse af indkøb", repositories="shop")
+    english = await answer(client, q="how does adding items work", repositories="shop")
+    assert [warning["message"] for warning in found["warnings"] if warning["code"] == "also_in_english"] == [
+        "also looked for in English: add"
+    ]
+    assert "also_in_english" not in told(english)
+    assert counted((await client.get("/metrics")).text) - before == 1
