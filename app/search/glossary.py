@@ -24,7 +24,7 @@ from app.search.operand import quotations
 SHORTEST_PART: Final = 3
 """Letters of a part of a compound; shorter ones stand in any word by chance."""
 
-LONGEST_COMPOUND: Final = 40
+LONGEST_COMPOUND: Final = 32
 """Letters; taking a word apart costs more than its length."""
 
 SURE_STEM: Final = 6

@@ -207,6 +207,8 @@ def test_a_translated_word_of_a_run_is_a_word_and_parts_what_is_left() -> None:
     terms = query_terms("如何处理会话", [], stop, [Translated("会话", ("session",))])
     assert set(terms.words) == {"处理", "会话", "session"}
     assert not terms.single
+    both = [Translated("类", ("class",)), Translated("类型", ("type",))]
+    assert set(query_terms("类的类型", [], frozenset({"的"}), both).words) == {"类", "类型", "class", "type"}
     assert not query_terms("如何", [], stop, [Translated("如何", ("how",))]).only_stop_words
 
 
