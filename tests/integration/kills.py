@@ -23,7 +23,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -142,11 +142,11 @@ class Running:
             return [service]
         if victim == "postgres":
             return [psutil.Process(int((self.state_dir / "server/data/postmaster.pid").read_text().splitlines()[0]))]
-        workers = [child for child in service.children() if "worker" in child.cmdline()]
+        workers = [child for child in _children(service) if "worker" in child.cmdline()]
         if victim == "worker":
             return workers
-        servers = [child for worker in workers for child in worker.children()]
-        return [parser for server in servers for parser in server.children()]
+        servers = [child for worker in workers for child in _children(worker)]
+        return [parser for server in servers for parser in _children(server)]
 
     def recover(self, victim: str) -> None:
         """Start the service again when it was the victim; everything else is its own affair."""
@@ -159,6 +159,13 @@ class Running:
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(60)
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    """Those of one that may end meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        return process.children()
+    return []
 
 
 def free_port() -> int:
@@ -175,7 +182,8 @@ def own_state_directory() -> Iterator[Path]:
     path.chmod(0o711)
     yield path / "state"
     for process in processes_of(path / "state"):
-        process.kill()
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     shutil.rmtree(path)
 
 
@@ -258,7 +266,8 @@ def survive(running: Running, moment: Moment, folder: Path, files: int, source: 
         time.sleep(moment.seconds)
         if victims := running.victims(moment.victim):
             outcome.stage = running.newest_job(name).get("stage")
-            source.choice(victims).kill()
+            with suppress(psutil.NoSuchProcess):  # parsers end when their files are read
+                source.choice(victims).kill()
         asking.join()
         running.recover(moment.victim)
         if not asked.ask(running, name):  # the first request may have been lost; a second one joins it, or finds nothing to do
