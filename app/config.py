@@ -27,7 +27,11 @@ class SearchSettings(BaseModel):
     deadline_ms: int = Field(default=2_000, ge=50, le=10_000, description="deadline of a search when the request names none")
     max_deadline_ms: int = Field(default=10_000, ge=50, description="the longest deadline a request may ask for")
     retriever_deadline_ms: int = Field(default=1_000, ge=20, description="deadline of one retriever, once another has found something")
-    admission_ms: int = Field(default=200, ge=0, description="how long a search waits for a free place before 503")
+    admission_ms: int = Field(
+        default=200,
+        ge=0,
+        description="how long a search waits for a free place before 503, or one and a half times as long as a place is held",
+    )
     concurrency: int = Field(default=8, ge=1, description="searches answered at the same time; each may hold four connections")
     unindexed_scan_chunks: int = Field(
         50_000, ge=0, description="the largest scope, in chunks, in which a pattern without any trigram is looked for"

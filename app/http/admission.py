@@ -18,6 +18,12 @@ from app.observability import metrics
 _NEWEST: Final = 0.1
 """What the newest call counts in the mean of how long a place is held."""
 
+_ROUNDS: Final = 1.5
+"""How often the mean time that a place is held somebody may wait, where that is longer than ``wait_ms``: so that twice as many callers
+as places are all served, however long a call takes, and nobody's answer takes more than about twice as long."""
+
+_LONGEST_SECONDS: Final = 1.0
+
 _TOLD_SECONDS: Final = 10.0
 """How often the log tells of refusals; each has its line at the request, and a metric counts them."""
 
@@ -33,7 +39,8 @@ class NoPlace(Overloaded):
 
 
 class Places:
-    """A fixed number of places of one kind; who finds none within ``wait_ms`` is sent away instead of queued without end.
+    """A fixed number of places of one kind; who finds none within ``wait_ms``, or a round and a half of calls, is sent away instead of
+    queued without end.
 
     At once, when so many wait already that none would become free in time.
     """
@@ -53,9 +60,14 @@ class Places:
         """Whether somebody who comes now need not wait."""
         return not self._free.locked()
 
+    @property
+    def longest_wait(self) -> float:
+        """Seconds."""
+        return max(self._wait_seconds, min(_ROUNDS * self._held_seconds, _LONGEST_SECONDS))
+
     def check(self) -> None:
         """Raises NoPlace when it is of no use to wait (Little's law: those who wait, by how many are served in a second)."""
-        if not self.is_free and self._waiting * self._held_seconds / self._places > self._wait_seconds:
+        if not self.is_free and self._waiting * self._held_seconds / self._places > self.longest_wait:
             raise self._refusal()
 
     @asynccontextmanager
@@ -64,7 +76,7 @@ class Places:
         self.check()
         self._waiting += 1
         try:
-            async with asyncio.timeout(self._wait_seconds):
+            async with asyncio.timeout(self.longest_wait):
                 await self._free.acquire()
         except TimeoutError:
             raise self._refusal() from None

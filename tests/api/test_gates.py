@@ -83,15 +83,25 @@ async def test_nobody_waits_for_what_cannot_come_in_time() -> None:
         await asyncio.sleep(1.2)  # the mean, from nothing, is a tenth of it
     async with places.place():
         places.check()
-        first = asyncio.create_task(places.place().__aenter__())
+        first, second = (asyncio.create_task(places.place().__aenter__()) for _ in range(2))
         await asyncio.sleep(0)
+        assert 0.17 < places.longest_wait < 0.3
         with pytest.raises(NoPlace):
             places.check()
         with pytest.raises(NoPlace):
             await places.place().__aenter__()
         assert not first.done()
-        with pytest.raises(NoPlace):
-            await first
+        assert not second.done()
+        for waiting in (first, second):
+            with pytest.raises(NoPlace):
+                await waiting
+
+
+async def test_nobody_waits_for_more_than_a_second_or_so_however_long_calls_take() -> None:
+    places = Places("searches", 1, wait_ms=100)
+    assert places.longest_wait == 0.1
+    places._held_seconds = 20.0
+    assert places.longest_wait == 1.0
 
 
 async def test_who_comes_before_the_time_is_over_is_kept_until_then(async_client: httpx2.AsyncClient, service: MemoryService) -> None:
