@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from app.domain.once import Once
 
@@ -119,6 +119,10 @@ class SearchRequest:
     wait: float = 0.0
 
 
+GenerationKey: TypeAlias = tuple[int, int, int]
+"""Repository id, branch id, generation."""
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """One published generation of one branch of one repository; every read of an answer is bound to it.
@@ -144,6 +148,11 @@ class Snapshot:
     """The branch, tag or commit that the generation shows, as people write it."""
     url: str | None = None
     """The remote that the repository was cloned from."""
+
+    @property
+    def key(self) -> GenerationKey:
+        """Names the generation; what is kept of it in memory is found by it."""
+        return self.repository_id, self.branch_id, self.generation
 
 
 @dataclass(frozen=True, slots=True)

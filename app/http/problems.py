@@ -144,10 +144,13 @@ def _validation(request: Request, error: Exception) -> Response:
     items = error.errors()
     if any(item["type"] == "json_invalid" for item in items):
         return ProblemResponse(400, "malformed", f"The body is not JSON: {_reason(items[0])}", request_id=_request_id(request))
+    return invalid(items, _request_id(request), _body_type(request))
+
+
+def _body_type(request: Request) -> Any:
+    """What the body of a request should be; None for a call without one."""
     route = request.scope.get("route")
-    return invalid(
-        items, _request_id(request), route.body_field.field_info.annotation if isinstance(route, APIRoute) and route.body_field else None
-    )
+    return route.body_field.field_info.annotation if isinstance(route, APIRoute) and route.body_field else None
 
 
 def of_http(request: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from app.domain.bm25 import inverse_frequency
-from app.domain.query import Scope, Snapshot
+from app.domain.query import GenerationKey, Scope, Snapshot
 from app.domain.words import abbreviations_of, word_match
 from app.retrievers.word_index import NO_FILES, count_files
 from app.storage.engine import Connection
@@ -53,7 +53,7 @@ class Lexicon:
     """Word statistics of published generations, read when first needed."""
 
     def __init__(self) -> None:
-        self._generations: OrderedDict[tuple[int, int, int], _Statistics] = OrderedDict()
+        self._generations: OrderedDict[GenerationKey, _Statistics] = OrderedDict()
 
     async def rarity(self, connection: Connection, scope: Scope, words: Iterable[str]) -> Mapping[int, Mapping[str, float]]:
         """repository id → word → ``inverse_frequency`` over files, of these words at least; a word that no file has is the rarest."""
@@ -68,7 +68,7 @@ class Lexicon:
         return known
 
     def _generation(self, snapshot: Snapshot) -> _Statistics:
-        key = (snapshot.repository_id, snapshot.branch_id, snapshot.generation)
+        key = snapshot.key
         if key not in self._generations:
             self._generations[key] = _Statistics()
             if len(self._generations) > _GENERATIONS_KEPT:

@@ -15,17 +15,9 @@ def boost_factor(centrality: float, profile: BoostProfile) -> float:
     return min(1 + profile.coefficient * math.log1p(centrality), profile.cap)
 
 
-def boost(
-    candidates: Sequence[Candidate], centralities: Mapping[tuple[int, int], float], profile: BoostProfile, depth: int | None = None
-) -> list[Candidate]:
-    """A file's centrality is that of the chunk it shows; ``centralities`` maps (repository_id, chunk_id), absent means 0.
-
-    Only the first ``depth`` of ``candidates``, which are best first, are boosted: none of the others can come before them by that.
-    """
-    return [
-        *by_score(_boosted(candidate, centralities, profile) for candidate in candidates[:depth]),
-        *candidates[len(candidates[:depth]) :],
-    ]
+def boost(candidates: Sequence[Candidate], centralities: Mapping[tuple[int, int], float], profile: BoostProfile) -> list[Candidate]:
+    """A file's centrality is that of the chunk it shows; ``centralities`` maps (repository_id, chunk_id), absent means 0."""
+    return by_score(_boosted(candidate, centralities, profile) for candidate in candidates)
 
 
 def _boosted(candidate: Candidate, centralities: Mapping[tuple[int, int], float], profile: BoostProfile) -> Candidate:

@@ -202,7 +202,7 @@ class SearchService:
         alone = plan.strategy is not Strategy.DIRECT or ended
         gathered = await self._gather(plan, query, request, started, Gathered(), progress, patient=alone)
         is_unfound = plan.strategy is Strategy.DIRECT and not any(_found_exactly(ranked) for ranked in gathered.lists.values())
-        topic = not request.modalities and is_topic(query.classification, gathered.lists.get(asked))
+        topic = not request.modalities and is_topic(query.classification, gathered.lists.get(Modality.GRAPH))
         if not ended and (is_unfound or topic):
             fallback_from = plan.strategy if is_unfound else None
             intent = Intent.UNDERSTAND_CODE if topic else intent
@@ -250,7 +250,8 @@ class SearchService:
             first = candidates[:depth]
             shown = [(candidate.key, candidate.chunks[0].chunk_id) for candidate in first if candidate.chunks]
             centralities = await self._chunks.centralities(query.scope, shown) if shown else {}
-            candidates = boost(candidates, centralities, self._profiles.boost, depth)
+            # What is boosted only rises, so that none of the others can come before it.
+            candidates = [*boost(first, centralities, self._profiles.boost), *candidates[depth:]]
         else:
             ((modality, weight),) = plan.modalities
             ranked = gathered.lists.get(modality)

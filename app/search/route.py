@@ -57,13 +57,13 @@ def fused(classification: Classification, preset: Preset, profiles: Profiles) ->
     return Plan(Strategy.WEIGHTED_RRF, admitted, _k(preset, profiles), _operand_warnings(classification))
 
 
-def is_topic(classification: Classification, asked: RankedList | None) -> bool:
+def is_topic(classification: Classification, uses: RankedList | None) -> bool:
     """Whether a question for the uses of something turned out to be one about a topic ("who handles uploads").
 
-    It is where the graph, ``asked`` first, answered and knows no use of what is named, by a word of no program. Then the rest is asked as
+    It is where the graph answered, with ``uses``, and knows none of what is named, by a word of no program. Then the rest is asked as
     for any question in words: the weights for dependents trust the modalities least that can still answer.
     """
-    if classification.intent not in DEPENDENTS or asked is None or asked.files:
+    if classification.intent not in DEPENDENTS or uses is None or uses.files:
         return False
     return not any(map(is_written_as_code, classification.operands))
 

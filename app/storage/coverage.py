@@ -46,13 +46,12 @@ class CoverageRows:
         limit: int = 100,
     ) -> Sequence[FileCoverage]:
         """See ports.CoverageStore."""
-        key = (snapshot.repository_id, snapshot.branch_id, snapshot.generation)
         async with self._pool.connection() as connection:
-            rows = await connection.fetch(_FILES, *key, path, outcome, reason, after, limit)
+            rows = await connection.fetch(_FILES, *snapshot.key, path, outcome, reason, after, limit)
         return [FileCoverage(**row) for row in rows]
 
     async def left_out(self, snapshot: Snapshot) -> LeftOut:
         """See ports.CoverageStore."""
         async with self._pool.connection() as connection:
-            stored = await connection.fetchval(_LEFT_OUT, snapshot.repository_id, snapshot.branch_id, snapshot.generation)
+            stored = await connection.fetchval(_LEFT_OUT, *snapshot.key)
         return LeftOut.of(json.loads(stored or "{}"))

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.query import Scope, Snapshot
+from app.domain.query import GenerationKey, Scope, Snapshot
 from app.storage.kept import Kept
 from app.storage.pool import Pool
 
@@ -45,9 +45,6 @@ LINKS_OF_ALL: Final = """
     ) l
     JOIN file f ON f.repository_id = $1 AND f.branch_id = $2 AND f.path = l.target AND f.from_gen <= $3 AND f.to_gen > $3
 """
-
-Key: TypeAlias = tuple[int, int, int]
-"""Repository id, branch id, generation."""
 
 Numbers: TypeAlias = NDArray[np.int32]
 
@@ -110,7 +107,7 @@ class GraphMemory:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._known: Kept[Key, Graph] = Kept(len, MOST_ENTRIES)
+        self._known: Kept[GenerationKey, Graph] = Kept(len, MOST_ENTRIES)
         self._turn = asyncio.Lock()
 
     def of(self, scope: Scope) -> Mapping[int, Graph] | None:
@@ -122,10 +119,9 @@ class GraphMemory:
         return known if len(known) == len(graphs) else None
 
     def _of(self, snapshot: Snapshot) -> Graph | None:
-        key = (snapshot.repository_id, snapshot.branch_id, snapshot.generation)
-        return self._known.ready(key, lambda: self._read(key))
+        return self._known.ready(snapshot.key, lambda: self._read(snapshot.key))
 
-    async def _read(self, key: Key) -> Graph:
+    async def _read(self, key: GenerationKey) -> Graph:
         async with self._turn, self._pool.connection() as connection:  # one at a time: the connections are for searches
             central = await connection.fetchrow(CENTRALITIES_OF_ALL, *key)
             linked = await connection.fetchrow(LINKS_OF_ALL, *key)

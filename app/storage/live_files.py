@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.code import PathClass
-from app.domain.query import Scope, Snapshot
+from app.domain.query import GenerationKey, Scope, Snapshot
 from app.domain.ranking import FileKey
 from app.storage.kept import Kept
 from app.storage.pool import Pool
@@ -37,9 +37,6 @@ _GOLDEN: Final = (5**0.5 - 1) / 2
 
 Names: TypeAlias = tuple[str, ...]
 """The words of a file's name."""
-
-Key: TypeAlias = tuple[int, int, int]
-"""Repository id, branch id, generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +128,16 @@ class LiveFilesCache:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._known: Kept[Key, LiveFiles] = Kept(len, MOST_FILES)
+        self._known: Kept[GenerationKey, LiveFiles] = Kept(len, MOST_FILES)
 
     async def of(self, scope: Scope) -> Mapping[int, LiveFiles]:
         """repository id → the files of its snapshot."""
         return {snapshot.repository_id: await self._of(snapshot) for snapshot in scope.snapshots}
 
     async def _of(self, snapshot: Snapshot) -> LiveFiles:
-        key = (snapshot.repository_id, snapshot.branch_id, snapshot.generation)
-        return await self._known.get(key, lambda: self._read(key))
+        return await self._known.get(snapshot.key, lambda: self._read(snapshot.key))
 
-    async def _read(self, key: Key) -> LiveFiles:
+    async def _read(self, key: GenerationKey) -> LiveFiles:
         async with self._pool.connection() as connection:
             rows = await connection.fetch(FILES, *key)
         files = {row["file_id"]: file_of(row) for row in rows}
