@@ -308,10 +308,9 @@ def _identifiers(text: str, single: bool, own_name: str | None) -> Iterable[tupl
     for position, match in enumerate(_QUALIFIED_NAME.finditer(text)):
         name = match.group()
         last = _SEPARATOR.split(name)[-1]
-        last = bare(last)
         if own_name is not None and compound(name) == own_name:
             continue
-        if single or (len(last) > 1 and _looks_like_code(name, position, text[match.end() :])):
+        if single or (len(bare(last)) > 1 and _looks_like_code(name, position, text[match.end() :])):
             yield name, last
 
 

@@ -318,8 +318,9 @@ def _found_definition(scored: _Scored, matcher: _Matcher | None) -> FoundDefinit
 
 
 class _Exactness:
-    """How far a definition is an identifier of the question: 1 as written, a little less with sigils around it, .8 in another case when
-    no definition has that one; × kind; × 1.3 in the parent that the question names."""
+    """How far a definition is an identifier of the question: 1 as written, a little less with sigils around it (``_run`` for ``run``),
+    without the question's own sigils or in another case (.8) only when no definition has these; × kind; × 1.3 in the parent that the
+    question names."""
 
     def __init__(self, terms: QueryTerms, defined: Set[str]) -> None:
         """``defined``: names that are defined as they are written."""
@@ -335,7 +336,7 @@ class _Exactness:
         for written, last in self._identifiers:
             if name == last:
                 value = 1.0
-            elif bare(name) == bare(last):
+            elif bare(name) == bare(last) and (last not in self._defined or last == bare(last)):
                 value = WITH_SIGILS
             elif folded(name) == folded(last) and last not in self._defined:
                 value = 0.8

@@ -87,7 +87,9 @@ class TextRetriever:
             if definition is not None:
                 score += exact_weight * definition.exact
                 chunks = _defining_first(chunks, definition, largest)
-            files.append(file_hit(chunks, score, {"text_sum": sums[key], "text_max": best, "stem": stem, "pathq": pathq}))
+            defines = definition.exact if definition is not None else 0.0
+            features = {"text_sum": sums[key], "text_max": best, "stem": stem, "pathq": pathq, "ex": defines}
+            files.append(file_hit(chunks, score, features))
         return RankedList(
             Modality.TEXT,
             ranked(files),

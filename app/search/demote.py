@@ -1,5 +1,5 @@
-"""Tests, examples, documentation, vendored code and old versions come after the code itself, unless they are what is asked for. Of a
-public and a private module that answer alike, the public one comes first.
+"""Tests, examples, documentation, vendored code and old versions come after the code itself, unless they are what is asked for: by a
+filter, a phrase, or a name that is defined nowhere else. Of a public and a private module that answer alike, the public one comes first.
 
 Never excluded: a demoted file that is the only answer is still the answer.
 """
@@ -34,7 +34,18 @@ def demote(candidates: Sequence[Candidate], text: str, intent: Intent, filters: 
         return list(candidates)  # every call site matters, wherever it is
     wanted = wanted_classes(text, filters, profile)
     outdated = _outdated(candidates, frozenset(int(number[:9]) for number in _VERSION_ASKED.findall(text)))
-    return by_score(_demoted(candidate, wanted, outdated, profile) for candidate in candidates)
+    demoted = [_demoted(candidate, wanted, outdated, profile) for candidate in candidates]
+    return by_score(_unless_only_there(candidates, demoted, profile.private))
+
+
+def _unless_only_there(candidates: Sequence[Candidate], demoted: Sequence[Candidate], least: float) -> Sequence[Candidate]:
+    """A name of the question that only tests, examples or old versions define asks for these; a factor of ``least`` or more is a
+    tie-break and makes no difference.
+    """
+    defining = [candidate.features.get("ex", 0.0) > 0 for candidate in candidates]
+    if any(candidate.demotion >= least for candidate, defines in zip(demoted, defining, strict=True) if defines):
+        return demoted
+    return [before if defines else after for before, after, defines in zip(candidates, demoted, defining, strict=True)]
 
 
 def wanted_classes(text: str, filters: Filters, profile: DemotionProfile) -> frozenset[PathClass]:

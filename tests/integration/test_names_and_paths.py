@@ -65,6 +65,41 @@ async def test_files_found_by_their_names_must_hold_the_wanted_definition(tree: 
     assert paths(await tree.search("session store"))[0] == "src/core/session_store.py"
 
 
+SIGILS = {
+    "src/schemas.ts": "export interface $Gate {\n  shut: boolean;\n}\n",
+    "src/classic.ts": 'import { $Gate } from "./schemas";\n\nexport interface Gate extends $Gate {\n  gate: Gate;\n}\n',
+    "src/doors.py": "class Door:\n    def __len__(self):\n        return 1\n\n\ndef _knock():\n    return Door()\n",
+    "src/len_of_door.py": "def len_of(door):\n    return len(door)  # len of a door, len of any door\n",
+    "tests/test_doors.py": "def make_door_of_wood():\n    return 1\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("$Gate", "src/schemas.ts"),
+        ("Gate", "src/classic.ts"),
+        ("__len__", "src/doors.py"),
+        ("knock", "src/doors.py"),
+        ("_knock", "src/doors.py"),
+        ("make_door_of_wood", "tests/test_doors.py"),
+    ],
+)
+@pytest.mark.parametrize("question", ["{}", "where is {} defined"])
+async def test_a_name_is_taken_as_it_is_written(bench: Bench, tmp_path: Path, name: str, path: str, question: str) -> None:
+    await bench.index(write_tree(tmp_path / "tree", SIGILS), name="tree")
+    assert paths(await bench.search(question.format(name)))[0] == path
+
+
+@pytest.mark.parametrize("modalities", [(Modality.TEXT,), (Modality.STRUCTURAL,), (Modality.TEXT, Modality.SEMANTIC)])
+async def test_a_name_that_only_a_test_defines_lifts_it_in_every_list(
+    bench: Bench, tmp_path: Path, modalities: tuple[Modality, ...]
+) -> None:
+    talk = {f"src/door_{i}.py": f"def door_{i}():\n    return 'make_door_of_wood, of wood: a door'\n" for i in range(5)}
+    await bench.index(write_tree(tmp_path / "tree", {**SIGILS, **talk}), name="tree")
+    assert paths(await bench.search("make_door_of_wood", modalities=modalities))[0] == "tests/test_doors.py"
+
+
 async def test_a_result_shows_the_definition_it_was_found_for(tree: Bench) -> None:
     for question, qualified in (("class Runner", "Runner"), ("def wrapper", "around.wrapper"), ("who calls helper", "Runner.go")):
         symbol = (await tree.search(question)).results[0].symbol

@@ -105,6 +105,25 @@ def test_not_every_underscore_says_private(path: str) -> None:
     assert factors(run(hit(path))) == {path: 1.0}
 
 
+def defining(path: str, path_class: PathClass, exact: float = 0.9) -> FileHit:
+    return hit(path, path_class=path_class)._replace(features={"ex": exact})
+
+
+def test_a_name_that_only_demoted_files_define_asks_for_them() -> None:
+    files = [hit("mux.go"), defining("mux_test.go", PathClass.TEST), hit("other_test.go", path_class=PathClass.TEST)]
+    for intent in (Intent.FIND_DEFINITION, Intent.UNDERSTAND_CODE):
+        found = run(*files, text="TestMuxMatch", intent=intent)
+        assert factors(found) == {"mux.go": 1.0, "mux_test.go": 1.0, "other_test.go": 0.3}
+        assert {c.key.path: c.demotion_reason for c in found}["mux_test.go"] is None
+    versions = [defining("v3/types.ts", PathClass.SOURCE), hit("v4/types.ts")]
+    assert factors(run(*versions, text="ZodNumberDef")) == {"v3/types.ts": 1.0, "v4/types.ts": 1.0}
+
+
+def test_a_name_that_the_code_defines_too_asks_for_the_code() -> None:
+    beside = [defining("tests/config.py", PathClass.TEST), defining("_config.py", PathClass.SOURCE, exact=0.5)]
+    assert factors(run(*beside, text="Config")) == {"tests/config.py": 0.3, "_config.py": 0.9}
+
+
 def test_class_and_version_multiply() -> None:
     found = {c.key.path: c for c in run(hit("t/v1/a.py", path_class=PathClass.TEST), hit("t/v2/a.py", path_class=PathClass.TEST))}
     assert found["t/v1/a.py"].demotion == pytest.approx(0.3 * 0.7)

@@ -134,7 +134,11 @@ def test_nothing_but_stop_words_is_kept_whole() -> None:
         ("Blueprint registration", []),
         ("why is HTTP slow", []),
         ("errors, e.g. timeouts", []),
-        ("_private_name", [("_private_name", "private_name")]),
+        (
+            "_private_name",
+            [("_private_name", "_private_name")],
+        ),
+        ("where is $ZodJWT", [("$ZodJWT", "$ZodJWT")]),
     ],
 )
 def test_identifiers(text: str, identifiers: list[tuple[str, str]]) -> None:
