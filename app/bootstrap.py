@@ -33,6 +33,7 @@ from app.retrievers.semantic import SemanticRetriever
 from app.retrievers.structural import StructuralRetriever
 from app.retrievers.symbol_graph import EdgeGraph
 from app.retrievers.text import TextRetriever
+from app.retrievers.word_index import WordIndex
 from app.search.classify import load_classifier, stop_words
 from app.search.glossary import load_glossaries
 from app.search.impact import ImpactService
@@ -58,7 +59,9 @@ from app.storage.health import ServerExamination, StoreHealth
 from app.storage.jobs import Jobs
 from app.storage.keys import Keys
 from app.storage.live_files import LiveFilesCache
+from app.storage.name_memory import NameMemory
 from app.storage.pool import Pool
+from app.storage.posting_memory import PostingMemory
 from app.storage.repositories import Repositories
 from app.storage.schema import upgrade_if_needed
 from app.storage.scopes import Scopes
@@ -286,10 +289,11 @@ async def _warm(opened: Backend) -> None:
 def compose(opened: Backend, profiles: Profiles | None = None) -> Service:
     """Wire the read path and the stores; ``profiles`` takes the place of ``profiles.toml``."""
     live = LiveFilesCache(opened.pool)
-    names = NameSearch(Lexicon(), live)
+    index = WordIndex(PostingMemory(opened.pool))
+    names = NameSearch(Lexicon(index), NameMemory(opened.pool), live)
     retrievers: dict[Modality, Retriever] = {
-        Modality.TEXT: TextRetriever(opened.pool, names, live, opened.settings.search.unindexed_scan_chunks),
-        Modality.STRUCTURAL: StructuralRetriever(opened.pool, names),
+        Modality.TEXT: TextRetriever(opened.pool, index, names, live, opened.settings.search.unindexed_scan_chunks),
+        Modality.STRUCTURAL: StructuralRetriever(opened.pool, names, live),
         Modality.GRAPH: GraphRetriever(opened.pool),
     }
     if opened.embedders.target is not None:

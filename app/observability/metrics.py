@@ -51,7 +51,7 @@ METRICS: Final = (
         "fourfold_ranking_reads_total",
         "counter",
         ("kind", "source"),
-        "Centralities and links for a ranking, read in memory or the database.",
+        "Centralities, links, names and postings for a ranking, read in memory or the database.",
     ),
     MetricDefinition("fourfold_searches_empty_total", "counter", ("intent",), "Searches that found nothing."),
     MetricDefinition(
@@ -162,7 +162,7 @@ def count_refused(problem: str) -> None:
     _counter("fourfold_refused_total").labels(problem).inc()
 
 
-def count_ranking_reads(kind: Literal["centralities", "links"], *, in_memory: bool) -> None:
+def count_ranking_reads(kind: Literal["centralities", "links", "names", "postings"], *, in_memory: bool) -> None:
     _counter("fourfold_ranking_reads_total").labels(kind, "memory" if in_memory else "database").inc()
 
 

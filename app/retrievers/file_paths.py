@@ -9,7 +9,7 @@ from app.domain.query import Intent, RetrievalQuery
 from app.domain.ranking import FileHit, FileKey
 from app.domain.words import file_name_words
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, scope_arguments
-from app.storage.engine import Connection
+from app.storage.engine import Reads
 
 FILES_AT: Final = f"""{SCOPE}
     SELECT c.repository_id, c.file_id, f.path, f.language, f.path_class
@@ -24,14 +24,14 @@ FILES_AT: Final = f"""{SCOPE}
 _FEATURES: Final = {"ex": 1.0, "stem": 1.0, "pathq": 1.0}
 
 
-async def files_at(connection: Connection, query: RetrievalQuery) -> tuple[FileHit, ...]:
+async def files_at(reads: Reads, query: RetrievalQuery) -> tuple[FileHit, ...]:
     """The files at the path that a question for a definition names, shortest path first; they have no chunks yet."""
     operands = query.classification.operands if query.classification.intent is Intent.FIND_DEFINITION else ()
     path = operands[0].removeprefix("./").strip("/") if len(operands) == 1 else ""
     filters = query.filters
     if not ("." in path or "/" in path) or filters.kinds or filters.symbols:
         return ()
-    rows = await connection.fetch(FILES_AT, *scope_arguments(query), list(file_name_words(path)), path)
+    rows = await reads.fetch(FILES_AT, *scope_arguments(query), list(file_name_words(path)), path)
     return tuple(
         FileHit(
             FileKey(row["repository_id"], row["path"]), row["file_id"], row["language"], PathClass(row["path_class"]), 1.0, (), _FEATURES

@@ -13,8 +13,9 @@ from typing import Final
 from app.domain.bm25 import inverse_frequency
 from app.domain.query import GenerationKey, Scope, Snapshot
 from app.domain.words import abbreviations_of, word_match
-from app.retrievers.word_index import NO_FILES, count_files
-from app.storage.engine import Connection
+from app.retrievers.word_index import NO_FILES, WordIndex
+from app.storage.engine import Reads
+from app.storage.name_memory import NameMemory, counted_words
 
 # A prefix is the range [low, high) in byte order, which the "C" collation of the column makes an index scan.
 NAME_WORDS: Final = """
@@ -52,19 +53,20 @@ class _Statistics:
 class Lexicon:
     """Word statistics of published generations, read when first needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, index: WordIndex) -> None:
+        self._index = index
         self._generations: OrderedDict[GenerationKey, _Statistics] = OrderedDict()
 
-    async def rarity(self, connection: Connection, scope: Scope, words: Iterable[str]) -> Mapping[int, Mapping[str, float]]:
+    async def rarity(self, reads: Reads, scope: Scope, words: Iterable[str]) -> Mapping[int, Mapping[str, float]]:
         """repository id → word → ``inverse_frequency`` over files, of these words at least; a word that no file has is the rarest."""
         wanted = set(words)
         known = {snapshot.repository_id: self._generation(snapshot).rarity for snapshot in scope.snapshots}
-        missing = set[str]().union(*(wanted - rarity.keys() for rarity in known.values()))
+        missing = {word for rarity in known.values() for word in wanted if word not in rarity}
         if missing:
-            counted = await count_files(connection, list(known), missing)
+            counted = await self._index.count_files(reads, scope, missing)
             for key, rarity in known.items():
                 found = counted.get(key, NO_FILES)
-                rarity.update((word, inverse_frequency(found.total, found.files.get(word, 0))) for word in missing - rarity.keys())
+                rarity.update((word, inverse_frequency(found.total, found.files.get(word, 0))) for word in missing if word not in rarity)
         return known
 
     def _generation(self, snapshot: Snapshot) -> _Statistics:
@@ -77,29 +79,31 @@ class Lexicon:
         return self._generations[key]
 
 
-async def name_matches(connection: Connection, scope: Scope, query_words: Iterable[str]) -> list[NameMatch]:
+async def name_matches(reads: Reads, memory: NameMemory, scope: Scope, query_words: Iterable[str]) -> list[NameMatch]:
     """The words of the repositories' names that match words of the question (``words.word_match``), strongest first."""
     questions = list(dict.fromkeys(query_words))
     exact = {form for word in questions for form in (word, *abbreviations_of(word), *_prefixes(word))}
     prefixes = [word for word in questions if len(word) >= _SHORTEST_PREFIX]
-    rows = await connection.fetch(
-        NAME_WORDS,
-        [snapshot.repository_id for snapshot in scope.snapshots],
-        list(exact),
-        prefixes,
-        [word + _LAST_CHARACTER for word in prefixes],
-    )
+    known = memory.of(scope)
+    counted = await _read(reads, scope, exact, prefixes) if known is None else counted_words(known, exact, prefixes)
     beginning: dict[str, list[str]] = defaultdict(list)
     for question in questions:
         for form in (question, *_prefixes(question)):
             beginning[form].append(question)
     found = [
-        NameMatch(question, row["word"], match, row["symbols"])
-        for row in rows
-        for question in _related(row["word"], beginning)
-        if (match := word_match(question, row["word"])) > 0
+        NameMatch(question, word, match, symbols)
+        for word, symbols in counted.items()
+        for question in _related(word, beginning)
+        if (match := word_match(question, word)) > 0
     ]
     return sorted(found, key=lambda item: (-item.match, item.word, item.query_word))
+
+
+async def _read(reads: Reads, scope: Scope, words: Iterable[str], prefixes: Sequence[str]) -> Mapping[str, int]:
+    """The words of names that are among these or begin with a prefix, and how many definitions have each."""
+    ends = [word + _LAST_CHARACTER for word in prefixes]
+    rows = await reads.fetch(NAME_WORDS, [snapshot.repository_id for snapshot in scope.snapshots], list(words), prefixes, ends)
+    return {row["word"]: row["symbols"] for row in rows}
 
 
 def _related(word: str, beginning: Mapping[str, Sequence[str]]) -> Iterable[str]:

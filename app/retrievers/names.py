@@ -9,22 +9,27 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from heapq import nsmallest
 from itertools import accumulate
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 import asyncpg
+import numpy as np
+from numpy.typing import NDArray
 
-from app.domain.code import PathClass, SymbolKind
+from app.domain.code import SymbolKind
 from app.domain.query import QueryTerms, RetrievalQuery
 from app.domain.ranking import FileKey
 from app.domain.words import bare, folded
+from app.observability import metrics
 from app.retrievers.lexicon import Lexicon, NameMatch, name_matches
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
-from app.storage.engine import Connection
-from app.storage.live_files import LiveFile, LiveFilesCache, file_of
+from app.storage.engine import Reads
+from app.storage.live_files import LiveFile, LiveFiles, LiveFilesCache, Names, file_of
+from app.storage.name_memory import NameMemory
+from app.storage.name_table import EXPORTED, KINDS, TOP_LEVEL, NameGroup, NameTable, packed
 
 # Where filters may drop files the database looks which pass; otherwise memory knows which are shown. Read per repository, since an index
 # of words takes one key only. OFFSET 0: the planner expects few files and would read the symbols of them all.
@@ -37,7 +42,7 @@ _FILE_NAMES: Final = """
     WHERE c.repository_id = s.repository_id AND c.name_words && ${0}::text[]
 """
 _SYMBOLS: Final = """
-    SELECT repository_id, file_id, chunk_id, name, lname, qualified, kind, exported, words, name_line, container IS NULL AS top
+    SELECT repository_id, file_id, ordinal, chunk_id, name, lname, qualified, kind, exported, words, name_line, container IS NULL AS top
     FROM symbol c WHERE c.repository_id = s.repository_id AND
 """
 _NAMED: Final = _SYMBOLS + "c.lname = ANY(${0}::text[])"
@@ -47,7 +52,7 @@ FIRST_CHUNKS: Final = """
     SELECT DISTINCT ON (c.repository_id, c.file_id) c.repository_id, c.file_id, c.chunk_id
     FROM unnest($1::int[], $2::int[]) AS w(repository_id, file_id)
     JOIN chunk c ON c.repository_id = w.repository_id AND c.file_id = w.file_id
-    WHERE $3::text[] IS NULL OR NOT c.text ~ ANY($3)
+    WHERE NOT c.text ~ ANY($3::text[])
     ORDER BY c.repository_id, c.file_id, c.start_line
 """
 
@@ -57,39 +62,59 @@ FILE_STEM, QUESTION_IN_PATH = 0.5, 0.2
 
 MOST_FILES: Final = 5_000
 MOST_DEFINITIONS: Final = 5_000
+FILES_BY_NAME: Final = 200
 DEFINITIONS_SCORED: Final = 400
 DEFINITIONS_KEPT: Final = 100
 WITH_SIGILS: Final = 0.98
 SMOOTHING: Final = 0.1  # a name made of words that every file has must not divide by nothing
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFile:
+class NamedFile(NamedTuple):
     """A file whose name answers the question."""
 
-    key: FileKey
-    file_id: int
-    language: str | None
-    path_class: PathClass
+    file: LiveFile
     stem: float
     pathq: float
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDefinition:
+class NamedFiles:
+    """The names of files that share a word with the question: how well each answers it, and who bears it. By (repository id, name)."""
+
+    live: Mapping[int, LiveFiles]
+    coverages: Mapping[tuple[int, Names], tuple[float, float]]
+    bearers: Mapping[tuple[int, Names], Sequence[LiveFile]]
+
+    def of(self, key: FileKey, file_id: int) -> tuple[float, float]:
+        """``stem`` and ``pathq`` of a file that passes the filters."""
+        return self.coverages.get((key.repository_id, self.live[key.repository_id].name_of(file_id)), (0.0, 0.0))
+
+    def best(self, among: Set[FileKey] | None = None) -> list[NamedFile]:
+        """The ``FILES_BY_NAME`` files of the best names, best first; only files that are ``among`` some, if given."""
+        worth = {name: FILE_STEM * stem + QUESTION_IN_PATH * pathq for name, (stem, pathq) in self.coverages.items()}
+        found: list[tuple[float, str, int, NamedFile]] = []
+        least = 0.0
+        for name in sorted(worth, key=lambda name: -worth[name]):
+            if len(found) >= FILES_BY_NAME and worth[name] < least:
+                break
+            least = worth[name]
+            for file in self.bearers[name]:
+                if among is None or file.key in among:
+                    found.append((-least, file.key.path, file.key.repository_id, NamedFile(file, *self.coverages[name])))
+        found.sort(key=lambda item: item[:3])
+        return [item[3] for item in found[:FILES_BY_NAME]]
+
+
+class FoundDefinition(NamedTuple):
     """A definition whose name answers the question. ``exact`` is 0 unless it is one of the question's identifiers.
 
     ``words`` are the question's words that occur in the name of a type or callable, with their part of the question's worth.
     """
 
-    key: FileKey
-    file_id: int
-    language: str | None
-    path_class: PathClass
+    file: LiveFile
     chunk_id: int
     name: str
     qualified: str
-    kind: SymbolKind
     line: int
     exported: bool
     top_level: bool
@@ -100,7 +125,7 @@ class FoundDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """The best definitions, best first, and every file that has one of those that were found."""
+    """The best definitions, best first, and every file that has one of those that were found, where filters may drop files."""
 
     best: Sequence[FoundDefinition]
     files: Set[FileKey]
@@ -153,67 +178,85 @@ class _Matcher:
 
 Row: TypeAlias = tuple[asyncpg.Record, LiveFile]
 
+Tables: TypeAlias = Mapping[int, NameTable]
+"""Of each repository definitions, among them those that were asked for."""
+
 
 class NameSearch:
     """Finds files and definitions by their names; of one question once, whoever asks."""
 
-    def __init__(self, lexicon: Lexicon, live: LiveFilesCache) -> None:
+    def __init__(self, lexicon: Lexicon, memory: NameMemory, live: LiveFilesCache) -> None:
         self._lexicon = lexicon
+        self._memory = memory
         self._live = live
 
-    async def files(self, connection: Connection, query: RetrievalQuery) -> list[NamedFile]:
+    async def files(self, reads: Reads, query: RetrievalQuery) -> NamedFiles:
         """Files whose names share a word with the question, with ``stem`` and ``pathq``."""
-        return await query.once.result("named_files", lambda: self._files(connection, query))
+        return await query.once.result("named_files", lambda: self._files(reads, query))
 
-    async def exact(self, connection: Connection, query: RetrievalQuery) -> list[FoundDefinition]:
+    async def exact(self, reads: Reads, query: RetrievalQuery) -> list[FoundDefinition]:
         """Definitions that are identifiers of the question, best first; without their coverage, which takes more than one look."""
-        rows = await self._named(connection, query)
-        exactness = _Exactness(query.terms, {row["name"] for row, _ in rows})
-        return sorted((_found_definition(_scored(row, file, None, exactness), None) for row, file in rows), key=definition_order)
-
-    async def definitions(self, connection: Connection, query: RetrievalQuery) -> Definitions:
-        """Definitions that are identifiers of the question or share a word with it."""
-        rows = await self._named(connection, query)
-        exactness = _Exactness(query.terms, {row["name"] for row, _ in rows})
-        matches = await self._matches(connection, query)
-        if words := telling_words(matches):
-            rows = rows + await self._rows(connection, query, _SHARING, MOST_DEFINITIONS, _identifiers(query), words)
-        matchers = await self._matchers(connection, query, matches, {word for row, _ in rows for word in row["words"]})
-        scored = (_scored(row, file, matchers[file.key.repository_id], exactness) for row, file in rows)
-        best = [_found_definition(item, matchers[item.file.key.repository_id]) for item in nsmallest(DEFINITIONS_KEPT, scored)]
-        return Definitions(best, {file.key for _, file in rows})
-
-    async def _named(self, connection: Connection, query: RetrievalQuery) -> list[Row]:
-        """The definitions that bear a name of the question."""
         identifiers = _identifiers(query)
         if not identifiers:
             return []
-        return await query.once.result("named_definitions", lambda: self._rows(connection, query, _NAMED, MOST_DEFINITIONS, identifiers))
+        tables = self._in_memory(query) or await self._named(reads, query, identifiers)
+        live, exactness = await self._live.of(query.scope), _exactness(query, tables, identifiers)
+        scored = [_Scored.of(key, table, table.bearing(identifiers), None, exactness) for key, table in tables.items()]
+        return _best(scored, live, None)
 
-    async def _matches(self, connection: Connection, query: RetrievalQuery) -> list[NameMatch]:
+    async def definitions(self, reads: Reads, query: RetrievalQuery) -> Definitions:
+        """Definitions that are identifiers of the question or share a word with it."""
+        identifiers = _identifiers(query)
+        matches = await self._matches(reads, query)
+        words = telling_words(matches)
+        tables = self._in_memory(query) or await self._sharing(reads, query, identifiers, words)
+        names = {key: sorted({*table.bearing(identifiers), *table.sharing(words)}) for key, table in tables.items()}
+        used = {word for key, numbers in names.items() for number in numbers for word in tables[key].words[number]}
+        matchers = await self._matchers(reads, query, matches, used)
+        exactness = _exactness(query, tables, identifiers)
+        scored = [_Scored.of(key, table, names[key], matchers[key], exactness) for key, table in tables.items()]
+        live = await self._live.of(query.scope)
+        files = {file.key for item in scored for file in item.found_in(live)} if is_filtered(query) else set[FileKey]()
+        return Definitions(_best(scored, live, DEFINITIONS_KEPT), files)
+
+    def _in_memory(self, query: RetrievalQuery) -> Tables | None:
+        """All definitions of the scope; None where they are not in memory, or filters may drop some."""
+        known = None if is_filtered(query) else self._memory.of(query.scope)
+        metrics.count_ranking_reads("names", in_memory=known is not None)
+        return None if known is None else {key: names.definitions for key, names in known.items()}
+
+    async def _named(self, reads: Reads, query: RetrievalQuery, identifiers: list[str]) -> Tables:
+        """Those that bear a name of the question."""
+        return _tables(await self._named_rows(reads, query, identifiers))
+
+    async def _sharing(self, reads: Reads, query: RetrievalQuery, identifiers: list[str], words: list[str]) -> Tables:
+        """Those that bear a name of the question or share one of these words with it."""
+        rows = await self._named_rows(reads, query, identifiers) if identifiers else []
+        return _tables(rows + (await self._rows(reads, query, _SHARING, MOST_DEFINITIONS, identifiers, words) if words else []))
+
+    async def _named_rows(self, reads: Reads, query: RetrievalQuery, identifiers: list[str]) -> list[Row]:
+        return await query.once.result("named_definitions", lambda: self._rows(reads, query, _NAMED, MOST_DEFINITIONS, identifiers))
+
+    async def _matches(self, reads: Reads, query: RetrievalQuery) -> list[NameMatch]:
         """The words of names that the question's words stand for."""
-        return await query.once.result("name_matches", lambda: name_matches(connection, query.scope, query.terms.words))
+        return await query.once.result("name_matches", lambda: name_matches(reads, self._memory, query.scope, query.terms.words))
 
-    async def _files(self, connection: Connection, query: RetrievalQuery) -> list[NamedFile]:
-        matches = await self._matches(connection, query)
-        if not matches:
-            return []
+    async def _files(self, reads: Reads, query: RetrievalQuery) -> NamedFiles:
+        matches = await self._matches(reads, query)
         words = [match.word for match in matches]
+        live = await self._live.of(query.scope)
+        bearers: dict[tuple[int, Names], Sequence[LiveFile]]
         if is_filtered(query):
-            rows = await self._rows(connection, query, _FILE_NAMES, MOST_FILES, words)
-            named = [(file, tuple(row["name_words"])) for row, file in rows]
+            found: dict[tuple[int, Names], list[LiveFile]] = defaultdict(list)
+            for row, file in await self._rows(reads, query, _FILE_NAMES, MOST_FILES, words) if words else ():
+                found[file.key.repository_id, tuple(row["name_words"])].append(file)
+            bearers = {**found}
         else:
-            live = await self._live.of(query.scope)
-            named = [found for files in live.values() for found in files.named(words)][:MOST_FILES]
-        names = {(file.key.repository_id, name) for file, name in named}
-        matchers = await self._matchers(connection, query, matches, {word for _, name in names for word in name})
-        covered = {(key, name): _coverages(name, matchers[key], query.terms) for key, name in names}
-        return [
-            NamedFile(file.key, file.file_id, file.language, file.path_class, *covered[file.key.repository_id, name])
-            for file, name in named
-        ]
+            bearers = {(key, name): borne for key, files in live.items() for name, borne in files.named(words).items()}
+        matchers = await self._matchers(reads, query, matches, {word for _, name in bearers for word in name}) if matches else {}
+        return NamedFiles(live, {(key, name): _coverages(name, matchers[key], query.terms) for key, name in bearers}, bearers)
 
-    async def _rows(self, connection: Connection, query: RetrievalQuery, found: str, limit: int, *arguments: list[str]) -> list[Row]:
+    async def _rows(self, reads: Reads, query: RetrievalQuery, found: str, limit: int, *arguments: list[str]) -> list[Row]:
         """What is ``found`` in the files that are shown and pass the filters, each with its file."""
         if is_filtered(query):
             statement = _FIND.format(
@@ -224,17 +267,15 @@ class NameSearch:
                 live=LIVE + (SYMBOL_FILTER if found is not _FILE_NAMES else ""),
                 limit=limit,
             )
-            return [(row, file_of(row)) for row in await connection.fetch(statement, *scope_arguments(query), *arguments)]
+            return [(row, file_of(row)) for row in await reads.fetch(statement, *scope_arguments(query), *arguments)]
         live = await self._live.of(query.scope)
         inner = found.format(*range(2, 2 + len(arguments)))
         statement = _FIND.format(scope="", file="", repositories=_ANY, found=inner, live="", limit=limit)
-        rows = await connection.fetch(statement, query.scope.columns[0], *arguments)
+        rows = await reads.fetch(statement, query.scope.columns[0], *arguments)
         return [(row, file) for row in rows if (file := live[row["repository_id"]].by_id(row["file_id"])) is not None]
 
-    async def _matchers(
-        self, connection: Connection, query: RetrievalQuery, matches: Sequence[NameMatch], names: Set[str]
-    ) -> dict[int, _Matcher]:
-        rarity = await self._lexicon.rarity(connection, query.scope, names | set(query.terms.words))
+    async def _matchers(self, reads: Reads, query: RetrievalQuery, matches: Sequence[NameMatch], names: Set[str]) -> dict[int, _Matcher]:
+        rarity = await self._lexicon.rarity(reads, query.scope, names | set(query.terms.words))
         answered = {match.query_word for match in matches}
         # A word beside which its English stands lowers the worth of that only where names are made of words of its language.
         words = [word for word in query.terms.words if word in answered or word not in query.terms.translations]
@@ -245,15 +286,26 @@ def _identifiers(query: RetrievalQuery) -> list[str]:
     return sorted({folded(last) for _, last in query.terms.identifiers})
 
 
-def definition_order(definition: FoundDefinition) -> tuple[object, ...]:
-    """Best first; of equal ones the exported before the private, the outer before the nested."""
-    return (
-        -(10 * definition.exact + definition.defcov),
-        not definition.exported,
-        not definition.top_level,
-        definition.key.path,
-        definition.line,
-    )
+def _tables(rows: Sequence[Row]) -> Tables:
+    """The definitions that were read, by their names."""
+    found: dict[int, dict[str, list[asyncpg.Record]]] = defaultdict(lambda: defaultdict(list))
+    for row, _ in rows:
+        found[row["repository_id"]][row["name"]].append(row)
+    return {key: NameTable(_group(sorted(same, key=_place)) for same in names.values()) for key, names in found.items()}
+
+
+def _place(row: asyncpg.Record) -> tuple[int, int]:
+    return row["file_id"], row["ordinal"]
+
+
+def _group(rows: Sequence[asyncpg.Record]) -> NameGroup:
+    """The definitions of one name."""
+    first = rows[0]
+    numbers = [
+        (row["file_id"], row["chunk_id"], row["name_line"], _NUMBERS[row["kind"]], EXPORTED * row["exported"] + TOP_LEVEL * row["top"])
+        for row in rows
+    ]
+    return NameGroup(first["name"], first["lname"], tuple(first["words"]), packed(numbers), [row["qualified"] for row in rows])
 
 
 def telling_words(matches: Sequence[NameMatch]) -> list[str]:
@@ -275,46 +327,87 @@ def _coverages(words: Sequence[str], matcher: _Matcher, terms: QueryTerms) -> tu
     return stem, min(pathq, 1.0)
 
 
-class _Scored(NamedTuple):
-    """A definition's row in the order of ``definition_order``; most are dropped before more is made of them."""
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Definitions of one repository with what they are worth: for each its number, its name's number, ``exact`` and ``coverage``."""
 
-    negative_score: float
-    private: bool
-    nested: bool
-    path: str
-    line: int
-    exact: float
-    coverage: float
-    file: LiveFile
-    row: asyncpg.Record
+    repository_id: int
+    table: NameTable
+    matcher: _Matcher | None
+    definitions: NDArray[np.int64]
+    names: NDArray[np.int64]
+    exact: NDArray[np.float64]
+    coverage: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, repository_id: int, table: NameTable, names: Sequence[int], matcher: _Matcher | None, exactness: _Exactness) -> _Scored:
+        """The definitions of these names; without a matcher nothing is covered."""
+        definitions, at = table.definitions(names)
+        exact, coverage = np.zeros(len(at)), np.zeros(len(at))
+        numbers = np.array(names, np.int64)[at]
+        if matcher is not None:
+            covered = np.array([matcher.definition_coverage(table.words[name]) for name in names])
+            coverage = _COVERAGE_WEIGHTS[table.kinds[definitions]] * covered[at]
+        for place in np.flatnonzero(np.isin(numbers, table.bearing(exactness.folded))).tolist():
+            name, definition = int(numbers[place]), int(definitions[place])
+            exact[place] = exactness.of(table.names[name], table.qualified(name, definition), KINDS[table.kinds[definition]])
+        return cls(repository_id, table, matcher, definitions, numbers, exact, coverage)
+
+    def ordered(
+        self, files: LiveFiles, worth: NDArray[np.float64], least: float
+    ) -> Iterator[tuple[tuple[object, ...], _Scored, LiveFile, int]]:
+        """Those that are worth so much at least, each with what it is ordered by."""
+        places = np.flatnonzero(worth >= least)
+        at = self.definitions[places]
+        columns = (
+            (-worth[places]).tolist(),
+            (~self.table.exported[at]).tolist(),
+            (~self.table.top_level[at]).tolist(),
+            self.table.files[at].tolist(),
+            self.table.lines[at].tolist(),
+            self.exact[places].tolist(),
+            places.tolist(),
+        )
+        for negative, private, nested, file_id, line, exact, place in zip(*columns, strict=True):
+            if (file := files.by_id(file_id)) is not None:
+                order = (negative, private, nested, file.key.path, line, exact, self.repository_id, file_id, place)
+                yield order, self, file, place
+
+    def completed(self, file: LiveFile, place: int) -> FoundDefinition:
+        """One of the definitions with all that is known of it."""
+        table, definition, name = self.table, int(self.definitions[place]), int(self.names[place])
+        kind = KINDS[table.kinds[definition]]
+        return FoundDefinition(
+            file,
+            int(table.chunks[definition]),
+            table.names[name],
+            table.qualified(name, definition),
+            int(table.lines[definition]),
+            bool(table.exported[definition]),
+            bool(table.top_level[definition]),
+            float(self.exact[place]),
+            float(self.coverage[place]),
+            self.matcher.worths(table.words[name]) if self.matcher and (kind.is_type or kind.is_callable) else {},
+        )
+
+    def found_in(self, live: Mapping[int, LiveFiles]) -> Iterable[LiveFile]:
+        """The files of the definitions."""
+        found = (live[self.repository_id].by_id(file_id) for file_id in np.unique(self.table.files[self.definitions]).tolist())
+        return (file for file in found if file is not None)
 
 
-def _scored(row: asyncpg.Record, file: LiveFile, matcher: _Matcher | None, exactness: _Exactness) -> _Scored:
-    exact = exactness.of(row)
-    coverage = _COVERAGE_WEIGHTS[row["kind"]] * matcher.definition_coverage(row["words"]) if matcher else 0.0
-    order = -(10 * exact + coverage), not row["exported"], not row["top"], file.key.path, row["name_line"]
-    return _Scored(*order, exact, coverage, file, row)
+def _best(scored: Sequence[_Scored], live: Mapping[int, LiveFiles], most: int | None) -> list[FoundDefinition]:
+    """The best definitions, best first; of equal ones the exported before the private, the outer before the nested."""
+    worth = [10 * item.exact + item.coverage for item in scored]
+    total = np.concatenate(worth) if worth else np.empty(0)
+    least = np.partition(total, -most)[-most] if most is not None and len(total) > most else -np.inf
+    found = [entry for item, value in zip(scored, worth, strict=True) for entry in item.ordered(live[item.repository_id], value, least)]
+    found.sort(key=itemgetter(0))
+    return [item.completed(file, place) for _, item, file, place in found[:most]]
 
 
-def _found_definition(scored: _Scored, matcher: _Matcher | None) -> FoundDefinition:
-    row, file = scored.row, scored.file
-    kind = SymbolKind(row["kind"])
-    return FoundDefinition(
-        key=file.key,
-        file_id=file.file_id,
-        language=file.language,
-        path_class=file.path_class,
-        chunk_id=row["chunk_id"],
-        name=row["name"],
-        qualified=row["qualified"],
-        kind=kind,
-        line=row["name_line"],
-        exported=row["exported"],
-        top_level=row["top"],
-        exact=scored.exact,
-        defcov=scored.coverage,
-        words=matcher.worths(row["words"]) if matcher and (kind.is_type or kind.is_callable) else {},
-    )
+def _exactness(query: RetrievalQuery, tables: Tables, identifiers: list[str]) -> _Exactness:
+    return _Exactness(query.terms, identifiers, {table.names[name] for table in tables.values() for name in table.bearing(identifiers)})
 
 
 class _Exactness:
@@ -322,16 +415,14 @@ class _Exactness:
     without the question's own sigils or in another case (.8) only when no definition has these; × kind; × 1.3 in the parent that the
     question names."""
 
-    def __init__(self, terms: QueryTerms, defined: Set[str]) -> None:
-        """``defined``: names that are defined as they are written."""
+    def __init__(self, terms: QueryTerms, identifiers: Sequence[str], defined: Set[str]) -> None:
+        """``defined``: names that are defined as they are written; ``identifiers`` are folded."""
         self._identifiers = terms.identifiers
         self._defined = defined
-        self._folded = {folded(last) for _, last in terms.identifiers}
+        self.folded = identifiers
 
-    def of(self, row: asyncpg.Record) -> float:
-        if row["lname"] not in self._folded:
-            return 0.0
-        name: str = row["name"]
+    def of(self, name: str, qualified: str, kind: SymbolKind) -> float:
+        """Of a definition whose folded name is one of the identifiers."""
         best = 0.0
         for written, last in self._identifiers:
             if name == last:
@@ -342,8 +433,8 @@ class _Exactness:
                 value = 0.8
             else:
                 continue
-            best = max(best, value * (1.3 if _parent_matches(written, row["qualified"]) else 1.0))
-        return best * _exact_weight(SymbolKind(row["kind"]))
+            best = max(best, value * (1.3 if _parent_matches(written, qualified) else 1.0))
+        return best * _exact_weight(kind)
 
 
 def _parent_matches(written: str, qualified: str) -> bool:
@@ -355,4 +446,7 @@ def _exact_weight(kind: SymbolKind) -> float:
     return 1.0 if kind.is_type else 0.9 if kind.is_callable else 0.5
 
 
-_COVERAGE_WEIGHTS: Final = {kind.value: 1.0 if kind.is_type else 0.9 if kind.is_callable else 0.4 for kind in SymbolKind}
+_COVERAGE_WEIGHTS: Final = np.array([1.0 if kind.is_type else 0.9 if kind.is_callable else 0.4 for kind in KINDS])
+"""By a kind's number."""
+
+_NUMBERS: Final = {kind.value: number for number, kind in enumerate(KINDS)}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from app.domain.query import Scope
-from app.storage.engine import Connection
+from app.storage.engine import Reads
 
 LEAST_SIMILARITY: Final = 0.4
 """Of trigrams (pg_trgm): one letter left out, doubled or swapped in a word of eight or more."""
@@ -22,8 +22,8 @@ SIMILAR: Final = f"""
 """
 
 
-async def similar_words(connection: Connection, scope: Scope, terms: Iterable[str]) -> Mapping[str, float]:
+async def similar_words(reads: Reads, scope: Scope, terms: Iterable[str]) -> Mapping[str, float]:
     """Words of names → how similar they are to one of the ``terms``, for each term the most similar."""
     wanted = [term for term in terms if len(term) <= LONGEST_WORD]
-    rows = await connection.fetch(SIMILAR, [snapshot.repository_id for snapshot in scope.snapshots], wanted)
+    rows = await reads.fetch(SIMILAR, [snapshot.repository_id for snapshot in scope.snapshots], wanted)
     return {row["word"]: row["similarity"] for row in rows}

@@ -34,12 +34,12 @@ from app.retrievers.names import (
     NameSearch,
 )
 from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments, text_patterns
-from app.storage.engine import Connection
+from app.storage.engine import Reads
+from app.storage.live_files import LiveFiles, LiveFilesCache
 from app.storage.pool import Pool
 
 DEFINITION_COVERAGE, DEFINED_WORDS = 0.5, 0.2
 CHUNKS_KEPT: Final = 200
-FILES_BY_NAME: Final = 200
 LONGEST_NAME: Final = 100
 """Characters; what is longer is no name, and comparing it with every name takes a second."""
 
@@ -59,8 +59,9 @@ class StructuralRetriever:
 
     modality: Final = Modality.STRUCTURAL
 
-    def __init__(self, pool: Pool, names: NameSearch) -> None:
+    def __init__(self, pool: Pool, names: NameSearch, live: LiveFilesCache) -> None:
         self._pool = pool
+        self._live = live
         self._names = names
 
     async def retrieve(self, query: RetrievalQuery) -> RankedList:
@@ -83,18 +84,20 @@ class StructuralRetriever:
         return RankedList(Modality.STRUCTURAL, _in_order(chunks), complete=complete) if chunks else None
 
     async def _by_name(self, query: RetrievalQuery) -> RankedList:
-        async with self._pool.connection() if is_filtered(query) else self._pool.keyed() as connection:
-            if at_path := await _with_chunks(connection, query, await files_at(connection, query)):
+        live = await self._live.of(query.scope)
+        async with self._pool.reader(keyed=not is_filtered(query)) as reads:
+            if at_path := await _with_chunks(reads, query, live, await files_at(reads, query)):
                 return RankedList(Modality.STRUCTURAL, at_path)
             if _asks_for_symbol(query):
-                exact = [definition for definition in await self._names.exact(connection, query) if definition.exact > 0]
-                definitions, named = _as_written(exact, query)[:CHUNKS_KEPT], []
+                exact = [definition for definition in await self._names.exact(reads, query) if definition.exact > 0]
+                definitions, named = _as_written(exact, query)[:CHUNKS_KEPT], list[NamedFile]()
             else:
-                sharing = await self._names.definitions(connection, query)
-                definitions, named = list(sharing.best), await self._names.files(connection, query)
-                if query.filters.kinds or query.filters.symbols:  # a name of a file alone is no such definition
-                    named = [file for file in named if file.key in sharing.files]
-            return RankedList(Modality.STRUCTURAL, await _with_chunks(connection, query, _rank(query, definitions, named)))
+                sharing = await self._names.definitions(reads, query)
+                files = await self._names.files(reads, query)
+                # A name of a file alone is no definition of a kind.
+                by_kind = query.filters.kinds or query.filters.symbols
+                definitions, named = list(sharing.best), files.best(sharing.files if by_kind else None)
+            return RankedList(Modality.STRUCTURAL, await _with_chunks(reads, query, live, _rank(query, definitions, named)))
 
     async def _typos(self, query: RetrievalQuery) -> RankedList:
         """Names that look like the one asked for, marked as such; only when no name is right."""
@@ -141,11 +144,10 @@ def _rank(query: RetrievalQuery, definitions: Iterable[FoundDefinition], named: 
     best = list(definitions)
     chunks = group_by_file(_found_chunk(definition) for definition in best)
     worth = _defined_words(best)
-    by_name = sorted(named, key=lambda file: (-(FILE_STEM * file.stem + QUESTION_IN_PATH * file.pathq), file.key.path))[:FILES_BY_NAME]
-    names = {file.key: file for file in by_name}
+    names = {item.file.key: item for item in named}
     by_file: dict[FileKey, list[FoundDefinition]] = defaultdict(list)
     for definition in best:
-        by_file[definition.key].append(definition)
+        by_file[definition.file.key].append(definition)
     exact_weight = EXACT_SINGLE if query.terms.single or _asks_for_symbol(query) else EXACT_IN_QUESTION
     files = []
     for key in by_file.keys() | names.keys():
@@ -160,7 +162,7 @@ def _rank(query: RetrievalQuery, definitions: Iterable[FoundDefinition], named: 
         if key in chunks:
             files.append(file_hit(chunks[key], score, features))
         else:
-            file = names[key]
+            file = names[key].file
             files.append(FileHit(key, file.file_id, file.language, file.path_class, score, (), features))
     return ranked(files)
 
@@ -169,16 +171,14 @@ def _found_chunk(definition: FoundDefinition) -> FoundChunk:
     # Exported and top-level break ties between chunks of equal match; far below any difference of a match.
     score = definition.exact + definition.defcov + 0.002 * definition.exported + 0.001 * definition.top_level
     evidence = Evidence(Modality.STRUCTURAL, score, "definition", line=definition.line, symbol=definition.qualified)
-    return FoundChunk(
-        definition.key, definition.file_id, definition.language, definition.path_class, ChunkHit(definition.chunk_id, score, (evidence,))
-    )
+    return FoundChunk(*definition.file.columns, ChunkHit(definition.chunk_id, score, (evidence,)))
 
 
 def _defined_words(definitions: Iterable[FoundDefinition]) -> Mapping[FileKey, float]:
     """``fdef``: the part of the question's worth that occurs in names of the file's types and callables."""
     words: dict[FileKey, dict[str, float]] = defaultdict(dict)
     for definition in definitions:
-        words[definition.key].update(definition.words)
+        words[definition.file.key].update(definition.words)
     return {key: min(1.0, sum(found.values())) for key, found in words.items()}
 
 
@@ -192,12 +192,12 @@ def _features(definitions: Sequence[FoundDefinition], named: NamedFile | None, d
     }
 
 
-async def _with_chunks(connection: Connection, query: RetrievalQuery, files: tuple[FileHit, ...]) -> tuple[FileHit, ...]:
+async def _with_chunks(
+    reads: Reads, query: RetrievalQuery, live: Mapping[int, LiveFiles], files: tuple[FileHit, ...]
+) -> tuple[FileHit, ...]:
     """Files found by their name alone show their first chunk; a file without any (it is empty, or none passes the filters) is dropped."""
     bare = [file for file in files if not file.chunks]
-    wanted = ([file.key.repository_id for file in bare], [file.file_id for file in bare])
-    rows = await connection.fetch(FIRST_CHUNKS, *wanted, text_patterns(query.filters) or None) if bare else []
-    first = {(row["repository_id"], row["file_id"]): row["chunk_id"] for row in rows}
+    first = await _first_chunks(reads, query, bare) if query.filters.without else _first_shown(live, bare)
     out = []
     for file in files:
         if file.chunks:
@@ -206,3 +206,16 @@ async def _with_chunks(connection: Connection, query: RetrievalQuery, files: tup
             hit = ChunkHit(chunk_id, file.score, (Evidence(Modality.STRUCTURAL, file.score, "file_name", line=1),))
             out.append(FileHit(file.key, file.file_id, file.language, file.path_class, file.score, (hit,), file.features))
     return tuple(out)
+
+
+async def _first_chunks(reads: Reads, query: RetrievalQuery, files: Sequence[FileHit]) -> Mapping[tuple[int, int], int]:
+    """Of each file by (repository id, file id) the first chunk that passes the filters."""
+    wanted = ([file.key.repository_id for file in files], [file.file_id for file in files])
+    rows = await reads.fetch(FIRST_CHUNKS, *wanted, text_patterns(query.filters)) if files else []
+    return {(row["repository_id"], row["file_id"]): row["chunk_id"] for row in rows}
+
+
+def _first_shown(live: Mapping[int, LiveFiles], files: Sequence[FileHit]) -> Mapping[tuple[int, int], int]:
+    """The same where every chunk passes."""
+    spans = (((file.key.repository_id, file.file_id), live[file.key.repository_id].chunk_span(file.file_id)) for file in files)
+    return {place: first for place, (first, end) in spans if first < end}

@@ -20,8 +20,8 @@ from app.retrievers.literal import find_exact
 from app.retrievers.names import EXACT_IN_QUESTION, EXACT_SINGLE, FILE_STEM, QUESTION_IN_PATH, FoundDefinition, NameSearch
 from app.retrievers.scope import CHUNK_OF, FIRST_FREE, LIVE, SCOPE, SYMBOL_FILTER, is_filtered, scope_arguments
 from app.retrievers.spelling import similar_words
-from app.retrievers.word_index import ScoredChunks, score_chunks
-from app.storage.engine import Connection
+from app.retrievers.word_index import ScoredChunks, WordIndex
+from app.storage.engine import Reads
 from app.storage.live_files import LiveFile, LiveFiles, LiveFilesCache, file_of
 from app.storage.pool import Pool
 
@@ -48,8 +48,9 @@ class TextRetriever:
 
     modality: Final = Modality.TEXT
 
-    def __init__(self, pool: Pool, names: NameSearch, live: LiveFilesCache, unindexed_scan_chunks: int) -> None:
+    def __init__(self, pool: Pool, index: WordIndex, names: NameSearch, live: LiveFilesCache, unindexed_scan_chunks: int) -> None:
         self._pool = pool
+        self._index = index
         self._live = live
         self._names = names
         self._unindexed_scan_chunks = unindexed_scan_chunks
@@ -61,26 +62,25 @@ class TextRetriever:
             async with self._pool.connection() as connection:
                 found = await find_exact(connection, query, self._unindexed_scan_chunks, self._live)
         else:
-            async with self._pool.keyed() as connection:
-                found = await self._words(connection, query)
+            async with self._pool.reader(keyed=True) as reads:
+                found = await self._words(reads, query)
         return replace(found, took_ms=(perf_counter() - began) * 1_000)
 
-    async def _words(self, connection: Connection, query: RetrievalQuery) -> RankedList:
-        found = await self._best_chunks(connection, query, query.terms.terms)
-        misspelt = not found and await similar_words(connection, query.scope, query.terms.words)
+    async def _words(self, reads: Reads, query: RetrievalQuery) -> RankedList:
+        found = await self._best_chunks(reads, query, query.terms.terms)
+        misspelt = not found and await similar_words(reads, query.scope, query.terms.words)
         if misspelt:
-            found = [_as_fuzzy(chunk) for chunk in await self._best_chunks(connection, query, misspelt)]
+            found = [_as_fuzzy(chunk) for chunk in await self._best_chunks(reads, query, misspelt)]
         by_file = group_by_file(found)
-        exact = _best_definitions(await self._names.exact(connection, query))
+        exact = _best_definitions(await self._names.exact(reads, query))
         exact_weight = EXACT_SINGLE if query.terms.single else EXACT_IN_QUESTION
-        names = {file.key: file for file in await self._names.files(connection, query)}
+        names = await self._names.files(reads, query)
         sums = {key: coherent_sum((chunk.hit.score for chunk in chunks), DECAY) for key, chunks in by_file.items()}
         largest_sum = max(sums.values(), default=0.0) or 1.0
         largest = max((chunks[0].hit.score for chunks in by_file.values()), default=0.0) or 1.0
         files = []
         for key, chunks in by_file.items():
-            named = names.get(key)
-            stem, pathq = (named.stem, named.pathq) if named else (0.0, 0.0)
+            stem, pathq = names.of(key, chunks[0].file_id)
             best = chunks[0].hit.score
             score = sums[key] / largest_sum + BEST_CHUNK * best / largest + FILE_STEM * stem + QUESTION_IN_PATH * pathq
             definition = exact.get(key)
@@ -98,19 +98,19 @@ class TextRetriever:
             warnings=("similar_words",) if misspelt and found else (),
         )
 
-    async def _best_chunks(self, connection: Connection, query: RetrievalQuery, terms: Mapping[str, float]) -> list[FoundChunk]:
+    async def _best_chunks(self, reads: Reads, query: RetrievalQuery, terms: Mapping[str, float]) -> list[FoundChunk]:
         """The chunks that say the ``terms``, each with its weight, best first."""
         if not terms:
             return []
         live = await self._live.of(query.scope)
-        scored = await score_chunks(connection, live, terms)
+        scored = await self._index.score_chunks(reads, query.scope, live, terms)
         if is_filtered(query):
-            return await self._passing(connection, query, scored)
+            return await self._passing(reads, query, scored)
         return _in_order(scored.best(CHUNKS_KEPT + OVERFETCH), live)[:CHUNKS_KEPT]
 
-    async def _passing(self, connection: Connection, query: RetrievalQuery, scored: ScoredChunks) -> list[FoundChunk]:
+    async def _passing(self, reads: Reads, query: RetrievalQuery, scored: ScoredChunks) -> list[FoundChunk]:
         columns = (scored.repositories.tolist(), scored.chunks.tolist(), scored.scores.tolist())
-        rows = await connection.fetch(PASSING, *scope_arguments(query), *columns, CHUNKS_KEPT)
+        rows = await reads.fetch(PASSING, *scope_arguments(query), *columns, CHUNKS_KEPT)
         return [_found_chunk(file_of(row), row["chunk_id"], row["score"]) for row in rows]
 
 
@@ -139,8 +139,9 @@ def _best_definitions(definitions: Iterable[FoundDefinition]) -> dict[FileKey, F
     """Of each file the definition that is most exactly an identifier of the question."""
     best: dict[FileKey, FoundDefinition] = {}
     for definition in definitions:
-        if definition.exact > (best[definition.key].exact if definition.key in best else 0.0):
-            best[definition.key] = definition
+        key = definition.file.key
+        if definition.exact > (best[key].exact if key in best else 0.0):
+            best[key] = definition
     return best
 
 

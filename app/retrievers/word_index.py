@@ -7,17 +7,19 @@ change neither the scores nor the pages of an answer.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import asyncpg
 import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.bm25 import WEIGHTS, inverse_frequency
-from app.storage.engine import Connection
+from app.domain.query import Scope
+from app.observability import metrics
+from app.storage.engine import Reads
 from app.storage.live_files import LiveFiles
+from app.storage.posting_memory import Bucket, PostingMemory
 from app.storage.posting_rows import HASH_BITS, Entries, entries_by_term, files_by_term, term_hash
 
 # A segment without any of the words counts too: for the number of files in all.
@@ -32,7 +34,7 @@ BUCKETS: Final = f"""
     LEFT JOIN posting p ON p.repository_id = w.repository_id AND p.segment_id = w.segment_id AND p.bucket = w.bucket
 """
 _ENTRIES: Final = BUCKETS.format(columns="p.terms, p.counts, p.entries")
-_COUNTS: Final = BUCKETS.format(columns="p.terms, p.counts")
+_COUNTS: Final = BUCKETS.format(columns="p.terms, p.counts, NULL AS entries")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +59,38 @@ class _Segment:
     entries: dict[str, Entries]
 
 
-async def score_chunks(connection: Connection, live: Mapping[int, LiveFiles], terms: Mapping[str, float]) -> ScoredChunks:
-    """Every chunk that has one of the ``terms``, which have weights. ``live``: repository id → what is shown of it."""
-    rows = await connection.fetch(_ENTRIES, list(live), _hashes(terms))
+class WordIndex:
+    """The word index, read from memory or the database."""
+
+    def __init__(self, memory: PostingMemory) -> None:
+        self._memory = memory
+
+    async def score_chunks(self, reads: Reads, scope: Scope, live: Mapping[int, LiveFiles], terms: Mapping[str, float]) -> ScoredChunks:
+        """Every chunk that has one of the ``terms``, which have weights. ``live``: repository id → what is shown of it."""
+        return _added_up(await self._buckets(reads, scope, terms, _ENTRIES), live, terms)
+
+    async def count_files(self, reads: Reads, scope: Scope, words: Collection[str]) -> Mapping[int, WordFiles]:
+        """repository id → in how many files these words and those stored beside them occur; replaced content counts too."""
+        return _counted(await self._buckets(reads, scope, words, _COUNTS))
+
+    async def _buckets(self, reads: Reads, scope: Scope, words: Iterable[str], statement: str) -> Iterable[Bucket]:
+        hashes = [term_hash(word) for word in words]
+        segments = self._memory.of(scope)
+        metrics.count_ranking_reads("postings", in_memory=segments is not None)
+        if segments is not None:
+            return (bucket for segment in segments for bucket in segment.having(hashes))
+        rows = await reads.fetch(statement, [snapshot.repository_id for snapshot in scope.snapshots], hashes)
+        return (Bucket(*row) for row in rows)
+
+
+def _added_up(buckets: Iterable[Bucket], live: Mapping[int, LiveFiles], terms: Mapping[str, float]) -> ScoredChunks:
     repositories: dict[int, dict[int, _Segment]] = defaultdict(dict)
     wanted = frozenset(terms)
-    for row in rows:
-        segment = repositories[row["repository_id"]].setdefault(row["segment_id"], _Segment(row["first_chunk"], row["chunk_span"], {}))
-        if row["terms"] is not None:
-            for term, entries in entries_by_term(row["terms"], row["counts"], row["entries"], wanted).items():
-                segment.entries[term] = _shown(entries, segment.first_chunk, live[row["repository_id"]])
+    for bucket in buckets:
+        segment = repositories[bucket.repository_id].setdefault(bucket.segment_id, _Segment(bucket.first_chunk, bucket.chunk_span, {}))
+        if bucket.terms is not None and bucket.counts is not None and bucket.entries is not None:
+            for term, entries in entries_by_term(bucket.terms, bucket.counts, bucket.entries, wanted).items():
+                segment.entries[term] = _shown(entries, segment.first_chunk, live[bucket.repository_id])
     found = [
         (np.full(len(chunks), repository_id, np.int32), chunks, scores)
         for repository_id, segments in repositories.items()
@@ -93,8 +117,10 @@ def _scored(
     for segment in segments:
         if segment.entries:
             scores = np.zeros(segment.span, np.float32)
-            for term, (ids, codes) in segment.entries.items():
-                scores[ids] += values[term][codes]
+            for term in terms:  # in one order, wherever the buckets come from: sums of floats depend on it
+                if term in segment.entries:
+                    ids, codes = segment.entries[term]
+                    scores[ids] += values[term][codes]
             at = np.flatnonzero(scores)
             yield at + segment.first_chunk, scores[at]
 
@@ -110,22 +136,12 @@ class WordFiles:
 NO_FILES: Final = WordFiles(0, {})
 
 
-async def count_files(connection: Connection, repository_ids: Sequence[int], words: Iterable[str]) -> Mapping[int, WordFiles]:
-    """repository id → in how many files these words and those stored beside them occur; replaced content counts too."""
-    rows = await connection.fetch(_COUNTS, repository_ids, _hashes(words))
+def _counted(buckets: Iterable[Bucket]) -> Mapping[int, WordFiles]:
     totals: dict[int, dict[int, int]] = defaultdict(dict)
     files: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for row in rows:
-        totals[row["repository_id"]][row["segment_id"]] = row["files"]
-        _add_counts(files[row["repository_id"]], row)
+    for bucket in buckets:
+        totals[bucket.repository_id][bucket.segment_id] = bucket.files
+        if bucket.terms is not None and bucket.counts is not None:
+            for word, count in files_by_term(bucket.terms, bucket.counts).items():
+                files[bucket.repository_id][word] += count
     return {key: WordFiles(sum(segments.values()), files[key]) for key, segments in totals.items()}
-
-
-def _add_counts(files: dict[str, int], row: asyncpg.Record) -> None:
-    if row["terms"] is not None:
-        for word, count in files_by_term(row["terms"], row["counts"]).items():
-            files[word] += count
-
-
-def _hashes(terms: Iterable[str]) -> list[int]:
-    return [term_hash(term) for term in terms]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import asyncpg
 
@@ -20,6 +20,13 @@ SERVER_SETTINGS: Final = {
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 """A connection, one's own or lent by the pool."""
+
+
+class Reads(Protocol):
+    """What answers statements: a connection, or what takes one when it is asked for the first time."""
+
+    async def fetch(self, query: str, *args: Any) -> list[asyncpg.Record]: ...
+
 
 CONNECTION_ERRORS: Final = (
     OSError,

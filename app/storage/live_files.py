@@ -7,7 +7,7 @@ between its first and its last.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -48,6 +48,11 @@ class LiveFile:
     language: str | None
     path_class: PathClass
 
+    @property
+    def columns(self) -> tuple[FileKey, int, str | None, PathClass]:
+        """All of it, in order."""
+        return self.key, self.file_id, self.language, self.path_class
+
 
 def file_of(row: asyncpg.Record) -> LiveFile:
     """The file that a row tells of in the columns ``repository_id``, ``file_id``, ``path``, ``language`` and ``path_class``."""
@@ -58,16 +63,20 @@ class LiveFiles:
     """The files of one generation, by id and by the ids of their chunks, which are consecutive."""
 
     def __init__(self, files: Mapping[int, LiveFile], spans: NDArray[np.int64], names: Mapping[int, Names]) -> None:
-        """``spans``, shape (files, 3): file id, first chunk id, number of chunks; in the order of the second. ``names`` by file id.
+        """``spans``, shape (files, 3): file id, first chunk id, number of chunks; in the order of the second. ``names`` by file id; equal
+        ones may be one.
 
         ``chunks``: how many chunks the generation shows.
         """
         self._by_id = files
         self._names = names
-        self._named: dict[str, list[int]] = {}
-        for file_id, words in names.items():
-            for word in words:
-                self._named.setdefault(word, []).append(file_id)
+        self._bearing: dict[Names, list[LiveFile]] = {}
+        for file_id, name in names.items():
+            self._bearing.setdefault(name, []).append(files[file_id])
+        self._having: dict[str, list[Names]] = {}
+        for name in self._bearing:
+            for word in dict.fromkeys(name):
+                self._having.setdefault(word, []).append(name)
         holding = spans[spans[:, 2] > 0]
         self._ids, self._first = holding[:, 0].tolist(), np.ascontiguousarray(holding[:, 1])
         self._end = self._first + holding[:, 2]
@@ -84,10 +93,13 @@ class LiveFiles:
         """The file with this id, None if the generation does not show it."""
         return self._by_id.get(file_id)
 
-    def named(self, words: Collection[str]) -> list[tuple[LiveFile, Names]]:
-        """The files that have one of these words in their names, each with all words of its name; in the order of their ids."""
-        found = sorted({file_id for word in words for file_id in self._named.get(word, ())})
-        return [(self._by_id[file_id], self._names[file_id]) for file_id in found]
+    def named(self, words: Collection[str]) -> dict[Names, Sequence[LiveFile]]:
+        """The names that have one of these words in them, each with the files that bear it."""
+        return {name: self._bearing[name] for word in words for name in self._having.get(word, ())}
+
+    def name_of(self, file_id: int) -> Names:
+        """The words of a file's name."""
+        return self._names.get(file_id, ())
 
     def of_chunks(self, chunk_ids: NDArray[Any]) -> list[LiveFile | None]:
         """For each chunk its file, None if the generation does not show it."""

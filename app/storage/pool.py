@@ -11,7 +11,7 @@ A caller who is limited to some repositories (domain/access.py) reads on connect
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from app.domain.access import visible_ids
 from app.domain.errors import StoreBusy, StoreUnavailable
 from app.observability import metrics
 from app.storage.dsn import parse_dsn
-from app.storage.engine import CONNECTION_ERRORS, GIVEN_UP, SERVER_SETTINGS, Connection
+from app.storage.engine import CONNECTION_ERRORS, GIVEN_UP, SERVER_SETTINGS, Connection, Reads
 from app.storage.row_security import ROLE, SETTING
 
 _ACQUIRE_SECONDS = 5.0
@@ -50,6 +50,20 @@ class _Mode(NamedTuple):
 
     generic: bool = False
     repositories: str | None = None
+
+
+class _Reader:
+    """Takes a connection when it is asked for the first time."""
+
+    def __init__(self, held: AsyncExitStack, take: Callable[[], AbstractAsyncContextManager[Connection]]) -> None:
+        self._held = held
+        self._take = take
+        self._connection: Connection | None = None
+
+    async def fetch(self, query: str, *args: Any) -> list[asyncpg.Record]:
+        if self._connection is None:
+            self._connection = await self._held.enter_async_context(self._take())
+        return await self._connection.fetch(query, *args)
 
 
 class Pool:
@@ -132,6 +146,12 @@ class Pool:
         """The same for statements that look rows up by key: their plans do not depend on the values and are made once, which often takes
         longer than to run them."""
         return self._acquired(self._mode(generic=True))
+
+    @asynccontextmanager
+    async def reader(self, *, keyed: bool) -> AsyncIterator[Reads]:
+        """A ``connection``, or one of ``keyed``, for what memory mostly knows: taken when the first statement comes, kept to the end."""
+        async with AsyncExitStack() as held:
+            yield _Reader(held, self.keyed if keyed else self.connection)
 
     def owner(self, *, keyed: bool = False) -> AbstractAsyncContextManager[Connection]:
         """A connection that sees and may write everything, whoever calls: for writes, keys and the log. Names are checked before."""

@@ -47,7 +47,7 @@ def test_files_are_found_by_the_words_of_their_names(names: list[tuple[str, ...]
     files = {file_id: LiveFile(FileKey(1, f"{file_id}.py"), file_id, None, PathClass.SOURCE) for file_id in range(len(names))}
     spans = np.array([(file_id, file_id, 1) for file_id in files], np.int64).reshape(-1, 3)
     found = LiveFiles(files, spans, dict(enumerate(names))).named(wanted)
-    assert found == [(files[file_id], words) for file_id, words in enumerate(names) if wanted & set(words)]
+    assert found == {words: [files[i] for i, other in enumerate(names) if other == words] for words in names if wanted & set(words)}
 
 
 @given(SPANS, st.integers(0, 60))
