@@ -5,7 +5,7 @@ The grammar that people type is read by ``app/search/query_language.py``; here i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
@@ -100,10 +100,14 @@ class ExpressionMatcher:
         return max(1, sum(term.matcher.size for term in {*self._positive, *terms(self._expression, positive=False)}))
 
     def lines(self, text: str) -> list[int]:
-        """See Matcher. ``text`` is a whole chunk, never several in one."""
+        """See Matcher. ``text`` is a whole chunk."""
         if not holds(self._expression, text):
             return []
         return sorted({line for term in self._positive for line in term.matcher.lines(text)}) or [0]
+
+    def lines_of_each(self, texts: Sequence[str]) -> list[list[int]]:
+        """See Matcher."""
+        return [self.lines(text) for text in texts]
 
     def spans(self, text: str) -> Iterator[Span]:
         """See Matcher; spans of different terms may overlap."""

@@ -7,7 +7,7 @@ that holds line ends matches over as many lines as it has. A word ends where the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
@@ -58,6 +58,10 @@ class Matcher(Protocol):
         """0-based numbers of the lines that match, in order."""
         ...
 
+    def lines_of_each(self, texts: Sequence[str]) -> list[list[int]]:
+        """``lines`` of many texts."""
+        ...
+
     def spans(self, text: str) -> Iterator[Span]:
         """The matches, in order and within bounds; a line that matches only where nothing stands has one empty span."""
         ...
@@ -97,6 +101,10 @@ class _Literal:
             counted = text.find("\n", position)
             position = text.find(self._wanted, counted) if counted >= 0 else -1
         return found
+
+    def lines_of_each(self, texts: Sequence[str]) -> list[list[int]]:
+        """See Matcher."""
+        return [self.lines(text) for text in texts]
 
     def spans(self, text: str) -> Iterator[Span]:
         """See Matcher."""
@@ -153,6 +161,27 @@ class _Pattern:
                 found.append(line)
         return found
 
+    def lines_of_each(self, texts: Sequence[str]) -> list[list[int]]:
+        """See Matcher. The texts are matched as one: a call of RE2 costs more than a line, and nothing reaches over a line end."""
+        if self._one_by_one or not texts:
+            return [self.lines(text) for text in texts]
+        parts = [text.encode() for text in texts]
+        data = b"\n".join(parts)
+        found: list[list[int]] = [[] for _ in parts]
+        at = line = counted = 0
+        end = len(parts[0])
+        for match in self._decisive.finditer(data):
+            start = match.start()
+            while start > end:
+                at += 1
+                line, counted = 0, end + 1
+                end = counted + len(parts[at])
+            line += data.count(b"\n", counted, start)
+            counted = start
+            if not found[at] or found[at][-1] != line:
+                found[at].append(line)
+        return found
+
     def spans(self, text: str) -> Iterator[Span]:
         """See Matcher."""
         lines = text.split("\n")
@@ -195,6 +224,10 @@ class _Block:
     def lines(self, text: str) -> list[int]:
         """See Matcher. Every line that a match stands on matches."""
         return list(dict.fromkeys(span.line for span in self.spans(text)))
+
+    def lines_of_each(self, texts: Sequence[str]) -> list[list[int]]:
+        """See Matcher."""
+        return [self.lines(text) for text in texts]
 
     def spans(self, text: str) -> Iterator[Span]:
         """See Matcher. A match over several lines has a span on each."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, quote_plus
 
 from app.domain.query import Snapshot
 
@@ -20,6 +21,10 @@ _FORGES: Final = (
 """How forges write the lines of a file at a commit; known by their hosts."""
 
 
+_quoted = lru_cache(maxsize=1_000)(quote_plus)
+"""Of the results of a page, the repository and its revision are the same."""
+
+
 def permalink(snapshot: Snapshot, path: str, start: int, end: int) -> str:
     """The forge's own page where the remote's host tells which one it is, else this service's ``/v1/files``."""
     remote = _REMOTE.fullmatch(snapshot.url or "")
@@ -28,5 +33,5 @@ def permalink(snapshot: Snapshot, path: str, start: int, end: int) -> str:
             if host.search(remote["host"]):
                 place = form.format(revision=snapshot.revision, file=quote(path), start=start, end=end)
                 return f"https://{remote['host']}/{remote['path']}/{place}"
-    wanted = {"repository": snapshot.repository, "path": path, "revision": snapshot.revision, "lines": f"{start}-{end}"}
-    return f"/v1/files?{urlencode(wanted)}"
+    repository, path, revision = map(_quoted, (snapshot.repository, path, snapshot.revision))
+    return f"/v1/files?repository={repository}&path={path}&revision={revision}&lines={start}-{end}"

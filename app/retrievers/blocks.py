@@ -13,6 +13,7 @@ from app.retrievers.candidates import FileId, file_id
 from app.retrievers.matches import Match
 from app.retrievers.wanted import Clock, Wanted, matching_lines
 from app.storage.engine import Connection
+from app.storage.live_files import LiveFile
 
 FILES_AT_A_TIME: Final = 100
 
@@ -24,9 +25,7 @@ CHUNKS_OF_FILES: Final = """
 """
 
 
-async def block_matches(
-    connection: Connection, files: Mapping[FileId, asyncpg.Record], target: Wanted, clock: Clock
-) -> tuple[list[Match], bool]:
+async def block_matches(connection: Connection, files: Mapping[FileId, LiveFile], target: Wanted, clock: Clock) -> tuple[list[Match], bool]:
     """The matching chunks of ``files``, some of whose chunks hold a line of the literal; and whether some text was left out."""
     order = sorted(files)
     found: list[Match] = []
@@ -49,7 +48,7 @@ def _text(chunks: Iterable[asyncpg.Record]) -> str:
     return "".join(chunk["text"] + "\n" for chunk in chunks)
 
 
-def _by_chunk(file: asyncpg.Record, chunks: Sequence[asyncpg.Record], offsets: Sequence[int]) -> list[Match]:
+def _by_chunk(file: LiveFile, chunks: Sequence[asyncpg.Record], offsets: Sequence[int]) -> list[Match]:
     lines: dict[int, list[int]] = {}
     for offset in offsets:
         line = chunks[0]["start_line"] + offset

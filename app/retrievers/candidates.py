@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import asyncpg
@@ -13,7 +13,7 @@ from app.retrievers.scope import FILE_FILTERS, FIRST_FREE, LIVE, SCOPE, SYMBOL_F
 from app.retrievers.trigrams import to_sql
 from app.retrievers.wanted import Wanted
 from app.storage.engine import Connection
-from app.storage.live_files import LiveFiles
+from app.storage.live_files import LiveFile, LiveFiles, LiveFilesCache, file_of
 
 MOST_SYMBOLS: Final = 5_000
 MOST_DEFINING: Final = 200
@@ -93,6 +93,10 @@ def file_id(row: asyncpg.Record) -> FileId:
     return row["repository_id"], row["file_id"]
 
 
+def id_of(file: LiveFile) -> FileId:
+    return file.key.repository_id, file.file_id
+
+
 async def candidates(connection: Connection, query: RetrievalQuery, target: Wanted, most: int) -> list[asyncpg.Record]:
     """At most so many chunks of the scope that fulfil the condition; without filters also of files that were replaced."""
     if is_filtered(query):
@@ -123,18 +127,23 @@ async def defining(connection: Connection, query: RetrievalQuery, target: Wanted
     return await connection.fetch(DEFINING.format(condition=condition), *scope_arguments(query), names, *values)
 
 
-async def files_of(connection: Connection, query: RetrievalQuery, chunks: Iterable[asyncpg.Record]) -> Mapping[FileId, asyncpg.Record]:
-    """The files of the scope's generations that hold these chunks."""
-    wanted = list({file_id(row) for row in chunks})
+async def files_of(
+    connection: Connection, query: RetrievalQuery, wanted: Collection[FileId], live: LiveFilesCache
+) -> Mapping[FileId, LiveFile]:
+    """Those that the scope's generations show; the database is asked for them while they are not in memory."""
     if not wanted:
         return {}
+    in_memory = live.ready(query.scope)
+    if in_memory is not None:
+        found = ((file, in_memory[file[0]].by_id(file[1])) for file in wanted)
+        return {file: known for file, known in found if known is not None}
     rows = await connection.fetch(
         FILES,
         *query.scope.columns,
         [file[0] for file in wanted],
         [file[1] for file in wanted],
     )
-    return {file_id(row): row for row in rows}
+    return {file_id(row): file_of(row) for row in rows}
 
 
 async def definition_lines(connection: Connection, query: RetrievalQuery, target: Wanted) -> Mapping[FileId, set[int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Final
 
@@ -17,15 +18,17 @@ from app.domain.errors import QueryNotServable
 from app.domain.query import Modality, Position, RetrievalQuery
 from app.domain.ranking import RankedList
 from app.retrievers.blocks import block_matches
-from app.retrievers.candidates import candidates, defining, definition_lines, file_id, files_of, is_bounded, sampled
+from app.retrievers.candidates import candidates, defining, definition_lines, file_id, files_of, id_of, is_bounded, sampled
 from app.retrievers.files import ranked
 from app.retrievers.matches import Match, Matches, by_file, file_in_order, file_of
 from app.retrievers.parts import with_scores
 from app.retrievers.path_order import read_in_path_order
+from app.retrievers.scope import is_filtered
 from app.retrievers.trigrams import is_indexed
 from app.retrievers.wanted import Clock, Wanted, matching_lines, wanted
 from app.storage.engine import Connection
 from app.storage.live_files import LiveFilesCache
+from app.storage.pool import Pool
 
 MOST_CHUNKS: Final = 2_000
 """Chunks that are looked at for the best files."""
@@ -52,31 +55,53 @@ CHUNKS_IN_A_PART: Final = 200
 """Of such a list."""
 
 
-async def find_exact(connection: Connection, query: RetrievalQuery, unindexed_chunks: int, live: LiveFilesCache) -> RankedList:
+async def find_exact(pool: Pool, query: RetrievalQuery, unindexed_chunks: int, live: LiveFilesCache) -> RankedList:
     """The files in which ``query.literal`` matches.
 
     Raises InvalidRequest for what is no pattern, QueryNotServable when the index is of no use and the scope too large to read.
     """
     clock = Clock(query.deadline_ms)
     if query.after is not None:
-        return await _listed(connection, query, wanted(query, any_case=query.after.any_case), query.after, clock)
-    found = await _found(connection, query, wanted(query, any_case=query.filters.case is False), unindexed_chunks, live, clock)
+        target = wanted(query, any_case=query.after.any_case)
+        async with _connected(pool, query, target) as connection:
+            return await _listed(connection, query, target, query.after, clock)
+    found = await _found(pool, query, wanted(query, any_case=query.filters.case is False), unindexed_chunks, live, clock)
     if query.expression is not None or query.filters.case is not None or found.files or not found.complete:
         return found
-    other = await _found(connection, query, wanted(query, any_case=True), unindexed_chunks, live, clock)
+    other = await _found(pool, query, wanted(query, any_case=True), unindexed_chunks, live, clock)
     return replace(other, warnings=(*other.warnings, "other_case")) if other.files else found
 
 
 async def _found(
+    pool: Pool, query: RetrievalQuery, target: Wanted, unindexed_chunks: int, live: LiveFilesCache, clock: Clock
+) -> RankedList:
+    async with _connected(pool, query, target) as connection:
+        return await _found_by(connection, query, target, unindexed_chunks, live, clock)
+
+
+def _connected(pool: Pool, query: RetrievalQuery, target: Wanted) -> AbstractAsyncContextManager[Connection]:
+    """Whatever the literal, the trigram index is asked first, so that a plan is made once; three cases are better planned each.
+
+    Filters may leave so few files that these are read, a pattern may hold no trigram, and what is common in a large scope is read by key.
+    """
+    is_planned_once = is_indexed(target.condition) and not is_filtered(query) and _chunks_in(query) < LARGE_SCOPE
+    return pool.keyed() if is_planned_once else pool.connection()
+
+
+def _chunks_in(query: RetrievalQuery) -> int:
+    return sum(snapshot.chunks for snapshot in query.scope.snapshots)
+
+
+async def _found_by(
     connection: Connection, query: RetrievalQuery, target: Wanted, unindexed_chunks: int, live: LiveFilesCache, clock: Clock
 ) -> RankedList:
     warnings: list[str] = []
     if not is_indexed(target.condition):
         if not await is_bounded(connection, query, unindexed_chunks):
-            return await _definitions_alone(connection, query, target, unindexed_chunks, clock)
+            return await _definitions_alone(connection, query, target, unindexed_chunks, live, clock)
         warnings += [] if target.fits_anything else ["unindexed_scan"]
     common = await _common(connection, query, target, live, clock)
-    matches = common if common is not None else await _matches(connection, query, target, clock)
+    matches = common if common is not None else await _matches(connection, query, target, live, clock)
     if matches.overflow and query.every_match and not target.is_block:
         listed = await _listed(connection, query, target, Position(0, "", any_case=target.any_case), clock)
         return replace(listed, warnings=(*warnings, *listed.warnings))
@@ -87,7 +112,7 @@ async def _found(
 
 async def _common(connection: Connection, query: RetrievalQuery, target: Wanted, live: LiveFilesCache, clock: Clock) -> Matches | None:
     """The matches in a sample of the chunks, and those that define the literal; None of one that is not common in a large scope."""
-    chunks = sum(snapshot.chunks for snapshot in query.scope.snapshots)
+    chunks = _chunks_in(query)
     if chunks < LARGE_SCOPE or not target.is_like:
         return None
     try:
@@ -101,27 +126,27 @@ async def _common(connection: Connection, query: RetrievalQuery, target: Wanted,
     if query.every_match:
         return Matches((), overflow=True)
     rows = await sampled(connection, query, target, files, SAMPLE_MATCHES / matching / chunks)
-    return await _with_definitions(connection, query, rows, target, clock)
+    return await _with_definitions(connection, query, rows, target, live, clock)
 
 
 async def _with_definitions(
-    connection: Connection, query: RetrievalQuery, rows: Sequence[asyncpg.Record], target: Wanted, clock: Clock
+    connection: Connection, query: RetrievalQuery, rows: Sequence[asyncpg.Record], target: Wanted, live: LiveFilesCache, clock: Clock
 ) -> Matches:
     """The matches of some of the chunks, and of those that define what the literal names."""
     first = await defining(connection, query, target)
     seen = {_chunk_id(row) for row in first}
     rows = first + [row for row in rows if _chunk_id(row) not in seen]
-    return replace(await _checked(connection, query, rows, target, clock), overflow=True)
+    return replace(await _checked(connection, query, rows, target, live, clock), overflow=True)
 
 
-async def _matches(connection: Connection, query: RetrievalQuery, target: Wanted, clock: Clock) -> Matches:
+async def _matches(connection: Connection, query: RetrievalQuery, target: Wanted, live: LiveFilesCache, clock: Clock) -> Matches:
     """The matches of a bounded number of chunks."""
     most = MOST_RANKED if query.every_match and not target.is_block else MOST_CHUNKS
     rows = await candidates(connection, query, target, most + 1)
     overflow = len(rows) > most
     rows = rows[:most]
     if target.is_block:
-        files = await files_of(connection, query, rows)
+        files = await files_of(connection, query, set(map(file_id, rows)), live)
         found, unseen = await block_matches(connection, files, target, clock)
         return Matches(found, overflow, unseen)
     if overflow and query.every_match:
@@ -131,20 +156,22 @@ async def _matches(connection: Connection, query: RetrievalQuery, target: Wanted
         read = await read_in_path_order(connection, query, target, Position(0, ""), clock, MOST_CHUNKS)
         return Matches(read.found, read.end is not None, read.unseen)
     if overflow:
-        return await _with_definitions(connection, query, rows, target, clock)
-    return await _checked(connection, query, rows, target, clock)
+        return await _with_definitions(connection, query, rows, target, live, clock)
+    return await _checked(connection, query, rows, target, live, clock)
 
 
-async def _checked(connection: Connection, query: RetrievalQuery, rows: Sequence[asyncpg.Record], target: Wanted, clock: Clock) -> Matches:
+async def _checked(
+    connection: Connection, query: RetrievalQuery, rows: Sequence[asyncpg.Record], target: Wanted, live: LiveFilesCache, clock: Clock
+) -> Matches:
     lines = await matching_lines([row["text"] for row in rows], target, clock)
-    matching = [(row, offsets) for row, offsets in zip(rows, lines, strict=True) if offsets]
-    files = await files_of(connection, query, (row for row, _ in matching))
+    matching = [(file_id(row), row, offsets) for row, offsets in zip(rows, lines, strict=True) if offsets]
+    files = await files_of(connection, query, {file for file, _, _ in matching}, live)
     found = []
-    for row, offsets in matching:
-        if file := files.get(file_id(row)):
+    for file_of_row, row, offsets in matching:
+        if file := files.get(file_of_row):
             start = row["start_line"]
             found.append(Match(file, row["chunk_id"], row["text"], [start + offset for offset in offsets]))
-    return Matches(found, unseen=any(offsets is None for offsets in lines))
+    return Matches(found, unseen=None in lines)
 
 
 def _chunk_id(row: asyncpg.Record) -> tuple[int, int]:
@@ -153,7 +180,7 @@ def _chunk_id(row: asyncpg.Record) -> tuple[int, int]:
 
 async def _ranked(connection: Connection, query: RetrievalQuery, matches: Matches, target: Wanted, warnings: Sequence[str]) -> RankedList:
     defined = await definition_lines(connection, query, target) if matches.found else {}
-    files = ranked(file_of(found, target, defined.get(file_id(found[0].file), ())) for found in by_file(matches.found))
+    files = ranked(file_of(found, target, defined.get(id_of(found[0].file), ())) for found in by_file(matches.found))
     told = [*warnings, *(["too_many_matches"] if matches.overflow else []), *(["text_left_out"] if matches.unseen else [])]
     return RankedList(
         Modality.TEXT,
@@ -178,7 +205,9 @@ async def _listed(connection: Connection, query: RetrievalQuery, target: Wanted,
     )
 
 
-async def _definitions_alone(connection: Connection, query: RetrievalQuery, target: Wanted, most: int, clock: Clock) -> RankedList:
+async def _definitions_alone(
+    connection: Connection, query: RetrievalQuery, target: Wanted, most: int, live: LiveFilesCache, clock: Clock
+) -> RankedList:
     """A name too short for the index is still found where it is defined. Raises QueryNotServable when it is not."""
     rows = await defining(connection, query, target) if target.is_like else []
     if not rows:
@@ -188,6 +217,6 @@ async def _definitions_alone(connection: Connection, query: RetrievalQuery, targ
             "name a repository or paths, or make it longer",
             field="query",
         )
-    matches = await _checked(connection, query, rows, target, clock)
+    matches = await _checked(connection, query, rows, target, live, clock)
     listed = await _ranked(connection, query, replace(matches, overflow=True), target, ())
     return replace(listed, warnings=("definitions_only",))

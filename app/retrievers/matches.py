@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-import asyncpg
-
-from app.domain.code import PathClass
 from app.domain.query import Modality
 from app.domain.ranking import ChunkHit, Evidence, FileHit, FileKey
 from app.retrievers.wanted import Wanted
+from app.storage.live_files import LiveFile
 
 SAME_CASE: Final = 4.0
 WHOLE_WORD: Final = 2.0
@@ -23,12 +21,12 @@ MOST_OCCURRENCES: Final = 8
 
 
 class Match(NamedTuple):
-    """A chunk with a matching line. ``file`` is a row of its file; ``lines`` are 1-based numbers in the file, in order.
+    """A chunk with a matching line. ``lines`` are 1-based numbers in the file, in order.
 
     ``score``: what it is worth where more than the text of one literal decides.
     """
 
-    file: asyncpg.Record
+    file: LiveFile
     chunk_id: int
     text: str
     lines: Sequence[int]
@@ -50,16 +48,21 @@ class Matches:
 
 def by_file(found: Iterable[Match]) -> list[list[Match]]:
     """In the order in which the files come first."""
-    groups: dict[tuple[int, str], list[Match]] = {}
+    groups: dict[FileKey, list[Match]] = {}
     for match in found:
-        groups.setdefault((match.file["repository_id"], match.file["path"]), []).append(match)
+        groups.setdefault(match.file.key, []).append(match)
     return list(groups.values())
 
 
 def file_of(found: Sequence[Match], target: Wanted, defined: Collection[int]) -> FileHit:
     """The hit of one file: its chunks best first, with the score of the best. ``defined``: the lines that define a name of the literal."""
-    best = sorted((-_score(match, target, defined), match.chunk_id, match) for match in found)
-    return _file_hit(found[0].file, tuple(_hit(match, target, -score, defined) for score, _, match in best))
+    best = [(-_score(match, target, defined), match.chunk_id, match) for match in found]
+    if len(best) > 1:
+        best.sort()
+    if defined or target.is_block:
+        return _file_hit(found[0].file, tuple([_hit(match, target, -score, defined) for score, _, match in best]))
+    relation = target.relation
+    return _file_hit(found[0].file, tuple([ChunkHit(chunk_id, -score, _evidence(relation, -score)) for score, chunk_id, _ in best]))
 
 
 def file_in_order(found: Sequence[Match], target: Wanted) -> FileHit:
@@ -85,9 +88,8 @@ def _evidence(relation: str, score: float) -> tuple[Evidence]:
     return (Evidence(Modality.TEXT, score, relation),)
 
 
-def _file_hit(file: asyncpg.Record, chunks: tuple[ChunkHit, ...]) -> FileHit:
-    key = FileKey(file["repository_id"], file["path"])
-    return FileHit(key, file["file_id"], file["language"], PathClass(file["path_class"]), chunks[0].score, chunks)
+def _file_hit(file: LiveFile, chunks: tuple[ChunkHit, ...]) -> FileHit:
+    return FileHit(file.key, file.file_id, file.language, file.path_class, chunks[0].score, chunks)
 
 
 def _score(match: Match, target: Wanted, defined: Collection[int]) -> float:

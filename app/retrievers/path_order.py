@@ -19,6 +19,7 @@ from app.retrievers.scope import FILE_FILTERS, FIRST_FREE, SYMBOL_FILTER, scope_
 from app.retrievers.trigrams import to_sql
 from app.retrievers.wanted import Clock, Wanted, matching_lines
 from app.storage.engine import Connection
+from app.storage.live_files import file_of
 
 FILES_AT_FIRST: Final = 50
 MOST_FILES: Final = 800
@@ -93,8 +94,9 @@ async def _matches(chunks: Sequence[asyncpg.Record], target: Wanted) -> tuple[li
     """Of one file, which is looked at whole however late it is: nothing comes back to the rest of it."""
     rows = [row for row in chunks if row["chunk_id"] is not None]
     lines = await matching_lines([row["text"] for row in rows], target, None)
+    file = file_of(chunks[0])
     found = [
-        Match(row, row["chunk_id"], row["text"], tuple(row["start_line"] + offset for offset in offsets))
+        Match(file, row["chunk_id"], row["text"], tuple(row["start_line"] + offset for offset in offsets))
         for row, offsets in zip(rows, lines, strict=True)
         if offsets
     ]

@@ -59,8 +59,7 @@ class TextRetriever:
         """See ports.Retriever."""
         began = perf_counter()
         if query.literal is not None:
-            async with self._pool.connection() as connection:
-                found = await find_exact(connection, query, self._unindexed_scan_chunks, self._live)
+            found = await find_exact(self._pool, query, self._unindexed_scan_chunks, self._live)
         else:
             async with self._pool.reader(keyed=True) as reads:
                 found = await self._words(reads, query)

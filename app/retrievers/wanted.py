@@ -159,20 +159,5 @@ async def matching_lines(texts: Sequence[str], target: Wanted, clock: Clock | No
 
 async def _checked(texts: Sequence[str], target: Wanted, work: int) -> list[list[int]]:
     if work <= _WORK_IN_PLACE:
-        return _lines_of_each(texts, target)
-    return await asyncio.to_thread(_lines_of_each, texts, target)
-
-
-def _lines_of_each(texts: Sequence[str], target: Wanted) -> list[list[int]]:
-    """Nothing but a block reaches over a line end, so that all texts are matched as one: a call of RE2 costs more than a line."""
-    if target.is_block or target.of_chunk or not texts:
-        return [target.matcher.lines(text) for text in texts]
-    found: list[list[int]] = [[] for _ in texts]
-    index = start = 0
-    end = texts[0].count("\n") + 1
-    for line in target.matcher.lines("\n".join(texts)):
-        while line >= end:
-            index, start = index + 1, end
-            end += texts[index].count("\n") + 1
-        found[index].append(line - start)
-    return found
+        return target.matcher.lines_of_each(texts)
+    return await asyncio.to_thread(target.matcher.lines_of_each, texts)

@@ -13,6 +13,8 @@ from app.domain.ranking import RankedList
 from app.ports import SnapshotStore
 
 MOST_LOOKED_AT: Final = 500
+"""Where filters for paths decide which of them count."""
+
 MOST_NAMED: Final = 20
 
 
@@ -34,7 +36,7 @@ async def unread_files(snapshots: SnapshotStore, query: RetrievalQuery) -> Unrea
     """What language such a file is in nobody knows, so that only filters for paths leave some of them out of account."""
     if not any(snapshot.skipped for snapshot in query.scope.snapshots):
         return NOTHING_UNREAD
-    files, total = await snapshots.skipped_files(query.scope, MOST_LOOKED_AT)
+    files, total = await snapshots.skipped_files(query.scope, MOST_LOOKED_AT if query.filters.paths else MOST_NAMED)
     if total > len(files):
         return Unread(files[:MOST_NAMED], total)
     include, exclude = split_globs(query.filters.paths)

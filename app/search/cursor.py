@@ -7,8 +7,8 @@ import binascii
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Final, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, Final, TypeAlias
 
 from app.domain.errors import InvalidRequest
 from app.domain.index import CoverageRequest
@@ -77,5 +77,10 @@ def _number(value: object) -> int:
 
 def _digest(request: Paged) -> str:
     """Of everything that decides the order of results, and of nothing that only decides how they are shown."""
-    fields = {name: value for name, value in asdict(request).items() if name not in _PRESENTATION}
-    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    plain = {field: value for field, value in _fields(request).items() if field not in _PRESENTATION}
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, default=_fields).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _fields(value: Any) -> dict[str, object]:
+    """Of a dataclass; unlike ``asdict`` nothing is copied."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}

@@ -146,8 +146,19 @@ class LiveFilesCache:
         """repository id → the files of its snapshot."""
         return {snapshot.repository_id: await self._of(snapshot) for snapshot in scope.snapshots}
 
+    def ready(self, scope: Scope) -> Mapping[int, LiveFiles] | None:
+        """The same without waiting: None while one of them is not in memory, and where they are too many for it."""
+        if sum(snapshot.files for snapshot in scope.snapshots) > MOST_FILES:
+            return None
+        files = {snapshot.repository_id: self._ready(snapshot) for snapshot in scope.snapshots}
+        known = {key: found for key, found in files.items() if found is not None}
+        return known if len(known) == len(files) else None
+
     async def _of(self, snapshot: Snapshot) -> LiveFiles:
         return await self._known.get(snapshot.key, lambda: self._read(snapshot.key))
+
+    def _ready(self, snapshot: Snapshot) -> LiveFiles | None:
+        return self._known.ready(snapshot.key, lambda: self._read(snapshot.key))
 
     async def _read(self, key: GenerationKey) -> LiveFiles:
         async with self._pool.connection() as connection:

@@ -74,13 +74,16 @@ FILES = """
 """
 
 
+# A generation knows how many it has: counting some thousand rows took longer than the search.
 SKIPPED: Final = """
-    SELECT r.name AS repository, k.path, k.reason, count(*) OVER () AS total
-    FROM unnest($1::int[], $2::smallint[], $3::int[]) AS s(repository_id, branch_id, generation)
-    JOIN skipped_file k ON k.repository_id = s.repository_id AND k.branch_id = s.branch_id
-        AND k.from_gen <= s.generation AND k.to_gen > s.generation
-    JOIN repository r ON r.id = s.repository_id
-    ORDER BY r.name, k.path LIMIT $4
+    SELECT s.repository, k.path, k.reason
+    FROM unnest($1::int[], $2::smallint[], $3::int[], $4::text[]) AS s(repository_id, branch_id, generation, repository)
+    CROSS JOIN LATERAL (
+        SELECT k.path, k.reason FROM skipped_file k
+        WHERE k.repository_id = s.repository_id AND k.branch_id = s.branch_id AND k.from_gen <= s.generation AND k.to_gen > s.generation
+        ORDER BY k.path LIMIT $5
+    ) k
+    ORDER BY s.repository, k.path LIMIT $5
 """
 
 
@@ -119,9 +122,9 @@ class Snapshots:
 
     async def skipped_files(self, scope: Scope, most: int) -> tuple[Sequence[SkippedFile], int]:
         """See ports.SnapshotStore."""
-        async with self._pool.connection() as connection:
-            rows = await connection.fetch(SKIPPED, *scope.columns, most)
-        return [SkippedFile(row["repository"], row["path"], row["reason"]) for row in rows], rows[0]["total"] if rows else 0
+        async with self._pool.keyed() as connection:
+            rows = await connection.fetch(SKIPPED, *scope.columns, [snapshot.repository for snapshot in scope.snapshots], most)
+        return [SkippedFile(**row) for row in rows], sum(snapshot.skipped for snapshot in scope.snapshots)
 
     async def count_files(self, scope: Scope, filters: Filters) -> int:
         """See ports.SnapshotStore."""

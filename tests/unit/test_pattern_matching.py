@@ -88,6 +88,14 @@ def test_a_text_is_matched_as_its_lines_are(pattern: str, texts: list[str]) -> N
         assert all(0 <= span.start <= span.end <= len(lines[span.line]) for span in spans)
 
 
+@settings(max_examples=500, deadline=None)
+@given(PATTERNS, st.lists(TEXTS, max_size=10), st.booleans(), st.booleans(), st.booleans())
+def test_many_texts_are_matched_as_each_is(pattern: str, texts: list[str], regex: bool, case: bool, word: bool) -> None:
+    if not regex or compiled(pattern) is not None:
+        found_by = matcher(pattern, regex=regex, case=case, word=word)
+        assert found_by.lines_of_each(texts) == [found_by.lines(text) for text in texts]
+
+
 @given(TEXTS, st.text(st.sampled_from("abS\nß"), min_size=1, max_size=4))
 def test_a_literal_is_on_the_lines_that_hold_it(text: str, wanted: str) -> None:
     found_by = matcher(wanted, regex=False)
