@@ -34,7 +34,7 @@ class GraphRetriever:
     async def retrieve(self, query: RetrievalQuery) -> RankedList:
         """See ports.Retriever."""
         began = perf_counter()
-        async with self._pool.connection() as connection:
+        async with self._pool.keyed() as connection:
             targets = await resolve_targets(connection, query)
             sites, complete = await _sites(connection, query, targets)
             found = await locate(connection, query, sites)

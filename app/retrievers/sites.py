@@ -82,9 +82,10 @@ async def locate(connection: Connection, query: RetrievalQuery, sites: Sequence[
 
 
 def _found(row: asyncpg.Record, site: Site) -> FoundChunk:
+    score = site.score
     evidence = Evidence(
         Modality.GRAPH,
-        site.score,
+        score,
         site.relation,
         edge_class=str(site.edge_class),
         line=site.line,
@@ -97,5 +98,5 @@ def _found(row: asyncpg.Record, site: Site) -> FoundChunk:
         row["file_id"],
         row["language"],
         PathClass(row["path_class"]),
-        ChunkHit(row["chunk_id"], site.score, (evidence,)),
+        ChunkHit(row["chunk_id"], score, (evidence,)),
     )

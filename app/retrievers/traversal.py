@@ -8,9 +8,9 @@ from typing import Final
 
 import asyncpg
 
-from app.domain.code import EdgeClass
+from app.domain.code import EdgeClass, SymbolKind
 from app.domain.query import RetrievalQuery, Snapshot
-from app.retrievers.scope import FIRST_FREE, LIVE, SCOPE, file_arguments, scope_arguments
+from app.retrievers.scope import FILE_FILTERS, FIRST_FREE, SCOPE, file_arguments, scope_arguments
 from app.retrievers.sites import Site
 from app.retrievers.targets import CENTRALITY, LIVE_ANYWHERE, UNFILTERED_SCOPE, Targets
 from app.retrievers.walk import CONTAINS, Node, Step, walk
@@ -48,18 +48,35 @@ SOURCES: Final = """
 """
 
 # A reference of this name that no edge explains: it may mean any of the symbols that bear the name, unless a function binds it (an
-# empty receiver).
-POSSIBLE: Final = f"""{SCOPE}
-    SELECT c.repository_id, c.file_id, c.line, c.kind, c.name, y.qualified AS source_name
-    FROM scope s
-    JOIN reference c ON c.repository_id = s.repository_id AND c.name = ANY(${FIRST_FREE}::text[])
-    {LIVE}
-    LEFT JOIN symbol y ON y.repository_id = c.repository_id AND y.file_id = c.file_id AND y.ordinal = c.enclosing
-    WHERE c.receiver IS DISTINCT FROM '' AND NOT EXISTS (
-        SELECT 1 FROM edge e
-        WHERE e.repository_id = c.repository_id AND e.branch_id = s.branch_id AND e.file_id = c.file_id AND e.reference = c.ordinal
-          AND e.from_gen <= s.generation AND e.to_gen > s.generation
+# empty receiver). OFFSET 0 and LIMIT are fences: each reference is looked up by key, whatever a plan made once expects of the names.
+POSSIBLE: Final = f"""{SCOPE}, unexplained AS MATERIALIZED (
+        SELECT s.branch_id, s.generation, c.*
+        FROM scope s
+        CROSS JOIN LATERAL (
+            SELECT n.repository_id, n.file_id, n.line, n.kind, n.name, n.enclosing, n.ordinal FROM reference n
+            WHERE n.repository_id = s.repository_id AND n.name = ANY(${FIRST_FREE}::text[]) AND n.receiver IS DISTINCT FROM '' OFFSET 0
+        ) c
+        LEFT JOIN LATERAL (
+            SELECT true AS explained FROM edge e
+            WHERE e.repository_id = c.repository_id AND e.branch_id = s.branch_id AND e.file_id = c.file_id AND e.reference = c.ordinal
+              AND e.from_gen <= s.generation AND e.to_gen > s.generation
+            LIMIT 1
+        ) x ON true
+        WHERE x.explained IS NULL
     )
+    SELECT c.repository_id, c.file_id, c.line, c.kind, c.name, y.qualified AS source_name
+    FROM unexplained c
+    CROSS JOIN LATERAL (
+        SELECT f.path FROM file f
+        WHERE f.repository_id = c.repository_id AND f.file_id = c.file_id AND f.branch_id = c.branch_id
+          AND f.from_gen <= c.generation AND f.to_gen > c.generation
+          {FILE_FILTERS}
+        OFFSET 0
+    ) f
+    LEFT JOIN LATERAL (
+        SELECT o.qualified FROM symbol o
+        WHERE o.repository_id = c.repository_id AND o.file_id = c.file_id AND o.ordinal = c.enclosing OFFSET 0
+    ) y ON true
     ORDER BY f.path, c.line
     LIMIT {MOST_SITES + 1}
 """
@@ -110,9 +127,10 @@ async def impact(connection: Connection, query: RetrievalQuery, targets: Targets
 
 def _beginnings(query: RetrievalQuery, targets: Targets) -> Iterator[tuple[Snapshot, list[Node]]]:
     """Each snapshot that holds targets, with them."""
-    keys = [*((target.repository_id, target.symbol_id) for target in targets.symbols), *targets.modules]
+    keys = [*((target.repository_id, target.symbol_id, target.kind) for target in targets.symbols)]
+    keys += [(repository_id, symbol_id, SymbolKind.MODULE) for repository_id, symbol_id in targets.modules]
     for snapshot in query.scope.snapshots:
-        begin = [Node(symbol_id) for repository_id, symbol_id in keys if repository_id == snapshot.repository_id]
+        begin = [Node(symbol_id, kind=kind) for repository_id, symbol_id, kind in keys if repository_id == snapshot.repository_id]
         if begin:
             yield snapshot, begin
 

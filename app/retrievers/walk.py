@@ -115,7 +115,7 @@ class Step(NamedTuple):
 class Node:
     """A symbol where a walk begins or that it entered, with the step that led there; None where it begins.
 
-    ``relations``: where set, only these edges lead on from it.
+    ``relations``: where set, only these edges lead on from it. ``kind``: where it is known.
     """
 
     symbol_id: int
@@ -123,6 +123,7 @@ class Node:
     edge_class: EdgeClass = EdgeClass.EXACT
     step: Step | None = None
     relations: frozenset[str] | None = None
+    kind: SymbolKind | None = None
 
     def way(self) -> Iterator[Step]:
         """The steps from here back to where the walk began."""
@@ -200,7 +201,7 @@ def _reach(nodes: dict[int, Node], level: Sequence[Step], known: Collection[int]
 
 async def _constructed(connection: Connection, snapshot: Snapshot, frontier: Sequence[Node], nodes: Mapping[int, Node]) -> list[Node]:
     """The classes whose constructors were reached: only who instantiates them is reached through them."""
-    reached = {node.symbol_id: node for node in frontier}
+    reached = {node.symbol_id: node for node in frontier if node.kind in (None, SymbolKind.CONSTRUCTOR)}
     rows = await connection.fetch(CONSTRUCTED, *place_of(snapshot), list(reached)) if reached else []
     found = []
     for row in rows:
