@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ class SourceFile:
     """
 
     path: str
-    absolute: Path
+    absolute: str
     attributes: Mapping[str, bool] = field(default_factory=dict)
     size: int = 0
     stamp: tuple[int, ...] | None = None

@@ -157,12 +157,12 @@ def _text_only_reason(spec: LanguageSpec | None, minified: bool, size: int, sett
     return SkipReason.TOO_LARGE if size > settings.max_parse_bytes else None
 
 
-def _read(path: Path, max_bytes: int) -> _Read | SkipReason:
+def _read(path: str, max_bytes: int) -> _Read | SkipReason:
     """The bytes of a regular file. It may have changed since the tree was listed, into a link or a pipe for instance."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return SkipReason.SYMLINK if path.is_symlink() else SkipReason.UNREADABLE
+        return SkipReason.SYMLINK if Path(path).is_symlink() else SkipReason.UNREADABLE
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
@@ -179,9 +179,10 @@ def _read(path: Path, max_bytes: int) -> _Read | SkipReason:
     return SkipReason.TOO_LARGE if len(data) > max_bytes else _Read(data, status)
 
 
-def _is_behind_link(handle: int, path: Path) -> bool:
+def _is_behind_link(handle: int, path: str) -> bool:
     """Whether a folder above an opened file is a symbolic link by now."""
     with suppress(OSError):  # Linux tells where the file was found, much faster than looking at every folder
-        if os.readlink(f"/proc/self/fd/{handle}") == str(path):  # noqa: PTH115 - a Path for every file would cost more than reading it
+        if os.readlink(f"/proc/self/fd/{handle}") == path:  # noqa: PTH115 - a Path for every file would cost more than reading it
             return False
-    return path.parent.resolve() != path.parent
+    folder = Path(path).parent
+    return folder.resolve() != folder

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from pathspec import GitIgnoreSpec
 
@@ -25,6 +25,9 @@ from app.indexing.seen import Stamp
 
 LONGEST_PATH: Final = 2_000
 """Bytes; a longer path does not fit an index row of the store."""
+
+_Entry: TypeAlias = os.stat_result | SkipReason | None
+"""The status of what is at a path, or why it is skipped; None where nobody has looked yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +53,32 @@ def discover(source: RepositorySource, max_file_bytes: int) -> Discovery:
     tree = _git_tree(root)
     if tree:
         state = tree.state(respect_ignore=source.respect_ignore)
-        now, found, ignored = state.revision, _git_entries(tree, source.respect_ignore), tree.ignored(state)
+        now, ignored = state.revision, tree.ignored(state)
+        found: Mapping[bytes, _Entry] = _git_entries(tree, source.respect_ignore)
     else:
         folder = walk(str(root), respect_ignore=source.respect_ignore)
-        now, found, ignored = _folder_revision(root, folder), _folder_entries(folder), folder.ignored
+        now, found, ignored = _folder_revision(folder), _folder_entries(folder), folder.ignored
     chosen = PathGlobs(source.include, source.exclude)
-    selected = {path: reason for path, reason in sorted(found.items()) if chosen.select(path)}
-    attributes = tree.attributes(list(selected)) if tree else {}
+    selected = [(path, found[path]) for path in sorted(found) if chosen.select(path)]
+    attributes = tree.attributes([path for path, _ in selected]) if tree else {}
 
     files: list[SourceFile] = []
     skipped: list[SkippedFile] = []
     names: set[str] = set()
-    inspector = _Inspector(os.fsencode(root), max_file_bytes)
-    for path, reason in selected.items():
-        verdict = reason or inspector.inspect(path)
-        if verdict is None:
+    inspector = _Inspector(os.fsencode(root))
+    below = f"{root}/"
+    for path, entry in selected:
+        status = inspector.look(path) if entry is None else entry
+        if status is None:
             continue
         name = shown_path(path, names)
         names.add(name)
-        if isinstance(verdict, SkipReason):
-            skipped.append(SkippedFile(name, verdict))
+        if isinstance(status, SkipReason):
+            skipped.append(SkippedFile(name, status))
+        elif reason := _unsuitable(status, max_file_bytes):
+            skipped.append(SkippedFile(name, reason))
         else:
-            files.append(SourceFile(name, root / os.fsdecode(path), attributes.get(path, {}), verdict.st_size, Stamp.of(verdict)))
+            files.append(SourceFile(name, below + os.fsdecode(path), attributes.get(path, {}), status.st_size, Stamp.of(status)))
     left_out = ignored.left_out(len(found) - len(selected), chosen.unmatched(found))
     return Discovery(tuple(files), tuple(skipped), now, tree is not None, left_out)
 
@@ -86,7 +93,7 @@ def revision(source: RepositorySource) -> str:
     tree = _git_tree(root)
     if tree:
         return tree.state(respect_ignore=source.respect_ignore).revision
-    return _folder_revision(root, walk(str(root), respect_ignore=source.respect_ignore))
+    return _folder_revision(walk(str(root), respect_ignore=source.respect_ignore))
 
 
 class PathGlobs:
@@ -122,27 +129,19 @@ def _text(path: bytes) -> str:
 class _Inspector:
     """Looks at directory entries below ``root`` without opening anything."""
 
-    def __init__(self, root: bytes, max_file_bytes: int) -> None:
+    def __init__(self, root: bytes) -> None:
         self._root = root
-        self._max_file_bytes = max_file_bytes
         self._folders: dict[bytes, bool] = {}
         self._real: dict[bytes, bool] = {}
 
-    def inspect(self, path: bytes) -> os.stat_result | SkipReason | None:
-        """The status of a file to index, or why it is skipped; None when it is not there (deleted, or behind a symbolic link)."""
+    def look(self, path: bytes) -> os.stat_result | SkipReason | None:
+        """The status of an entry, or why it has none; None when it is not there (deleted, or behind a symbolic link)."""
         try:
-            if not self._in_real_folders(path):
-                return None
-            status = self._look(path)
+            return self._look(path) if self._in_real_folders(path) else None
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError:
             return SkipReason.UNREADABLE
-        if stat.S_ISLNK(status.st_mode):
-            return SkipReason.SYMLINK
-        if not stat.S_ISREG(status.st_mode):
-            return SkipReason.SPECIAL_FILE
-        return SkipReason.TOO_LARGE if status.st_size > self._max_file_bytes else status
 
     def _in_real_folders(self, path: bytes) -> bool:
         """Whether no parent is a symbolic link: the index of a hostile repository may lead out of the root through one."""
@@ -177,35 +176,37 @@ def _git_tree(root: Path) -> GitTree | None:
         return None
 
 
-def _git_entries(tree: GitTree, respect_ignore: bool) -> dict[bytes, SkipReason | None]:
-    entries: dict[bytes, SkipReason | None] = {}
+def _git_entries(tree: GitTree, respect_ignore: bool) -> Mapping[bytes, _Entry]:
+    entries: dict[bytes, _Entry] = {}
     for path, is_repository in tree.files(respect_ignore=respect_ignore):
         entries[path] = SkipReason.SUBMODULE if is_repository else _unstorable(path)
     return entries
 
 
-def _folder_entries(folder: Folder) -> dict[bytes, SkipReason | None]:
-    encoded = ((os.fsencode(path), readable) for path, readable in folder.entries)
-    return {path: _unstorable(path) if readable else SkipReason.UNREADABLE for path, readable in encoded}
+def _folder_entries(folder: Folder) -> Mapping[bytes, _Entry]:
+    encoded = ((os.fsencode(path), status or SkipReason.UNREADABLE) for path, status in folder.entries.items())
+    return {path: _unstorable(path) or status for path, status in encoded}
+
+
+def _unsuitable(status: os.stat_result, max_file_bytes: int) -> SkipReason | None:
+    """Why an entry is not opened."""
+    if stat.S_ISLNK(status.st_mode):
+        return SkipReason.SYMLINK
+    if not stat.S_ISREG(status.st_mode):
+        return SkipReason.SPECIAL_FILE
+    return SkipReason.TOO_LARGE if status.st_size > max_file_bytes else None
 
 
 def _unstorable(path: bytes) -> SkipReason | None:
     return SkipReason.UNREADABLE if len(path) > LONGEST_PATH else None
 
 
-def _folder_revision(root: Path, folder: Folder) -> str:
+def _folder_revision(folder: Folder) -> str:
     digest = hashlib.sha256()
-    for path, readable in folder.entries:
-        digest.update(os.fsencode(path) + b"\0" + (_stamp(f"{root}/{path}") if readable else b"unreadable") + b"\0")
+    for path, status in folder.entries.items():
+        stamp = b"%d %d" % (status.st_size, status.st_mtime_ns) if status else b"unreadable"
+        digest.update(b"%b\0%b\0" % (os.fsencode(path), stamp))
     return f"tree-{digest.hexdigest()[:16]}"
-
-
-def _stamp(path: str) -> bytes:
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return b"-"
-    return b"%d %d" % (status.st_size, status.st_mtime_ns)
 
 
 def shown_path(path: bytes, taken: Collection[str]) -> str:

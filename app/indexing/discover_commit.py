@@ -53,7 +53,7 @@ def discover_commit(source: CommitSource, max_file_bytes: int) -> tuple[Discover
         if reason := _reason(entry, max_file_bytes):
             skipped.append(SkippedFile(name, reason))
         else:
-            files.append(SourceFile(name, source.spool, marks.get(entry.path, {}), entry.size or 0))
+            files.append(SourceFile(name, str(source.spool), marks.get(entry.path, {}), entry.size or 0))
             oids[name] = entry.oid
     left_out = LeftOut(excluded=len(found) - len(selected), unmatched_include=globs.unmatched(entry.path for entry in found))
     return Discovery(tuple(files), tuple(skipped), source.revision, True, left_out), oids

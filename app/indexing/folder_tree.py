@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -32,9 +34,9 @@ class _Rule:
 
 @dataclass(slots=True)
 class Folder:
-    """``entries``: (path relative to the root, whether it could be read). A folder that cannot be opened ends with ``/``."""
+    """``entries``: path relative to the root → its status, None where it cannot be read. A folder that cannot be opened ends with ``/``."""
 
-    entries: list[tuple[str, bool]] = field(default_factory=list)
+    entries: dict[str, os.stat_result | None] = field(default_factory=dict)
     ignored: Ignored = field(default_factory=Ignored)
 
 
@@ -43,30 +45,42 @@ def walk(root: str, *, respect_ignore: bool = True) -> Folder:
 
     Ignored folders are not entered, so that nothing in them can be re-included: git's own rule.
     """
-    found = Folder()
+    found: list[tuple[str, os.stat_result | None]] = []
+    ignored = Ignored()
     pending: list[tuple[str, tuple[_Rule, ...]]] = [("", ())]
     while pending:
         folder, rules = pending.pop()
         try:
             with os.scandir(f"{root}/{folder}") as entries:
-                children = sorted(((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries), reverse=True)
+                children = [(entry.name, entry, entry.is_dir(follow_symlinks=False)) for entry in entries]
         except OSError:
-            found.entries.append((folder, False))
+            found.append((folder, None))
             continue
-        if respect_ignore and (".gitignore", False) in children:
+        if respect_ignore and any(name == ".gitignore" and not is_folder for name, _, is_folder in children):
             rules += _read_rules(root, folder)
-        for name, is_folder in children:
+        for name, entry, is_folder in children:
             path = folder + name
             if name in _METADATA:
                 continue
-            if rule := _ignored_by(path, is_folder, rules):
-                found.ignored.add(is_folder, rule.place)
+            if rules and (rule := _ignored_by(path, is_folder, rules)):
+                ignored.add(is_folder, rule.place)
             elif is_folder:
                 pending.append((path + "/", rules))
             else:
-                found.entries.append((path, True))
-    found.entries.sort()
-    return found
+                with suppress(FileNotFoundError):
+                    found.append((path, _status(entry)))
+    found.sort(key=itemgetter(0))
+    return Folder(dict(found), ignored)
+
+
+def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """None where it cannot be had; raises FileNotFoundError when the file is gone."""
+    try:
+        return entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return None
 
 
 def _ignored_by(path: str, is_folder: bool, rules: tuple[_Rule, ...]) -> _Rule | None:

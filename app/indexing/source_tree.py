@@ -156,7 +156,7 @@ class CommitTree:
             if reason := self._learned[oid].reason:
                 found.settled.append(SkippedFile(file.path, reason))
             else:
-                found.changed.append(SourceFile(file.path, path, file.attributes, file.size))
+                found.changed.append(SourceFile(file.path, str(path), file.attributes, file.size))
         return found
 
     async def finish(self) -> None:

@@ -21,6 +21,7 @@ LEAST_FILES: Final = 500
 
 BUILT_LAST: Final = ("chunk_text_trigrams", "symbol_name_trigrams", "symbol_words")
 
+_HOLDS_CONTENT: Final = "SELECT EXISTS (SELECT 1 FROM chunk) OR EXISTS (SELECT 1 FROM symbol)"
 _INDEXES: Final = {str(index.name): index for table in metadata.tables.values() for index in table.indexes}
 
 _log = structlog.get_logger(__name__)
@@ -28,12 +29,12 @@ _log = structlog.get_logger(__name__)
 
 async def begin(connection: Connection, files: int) -> None:
     """Drop the indexes if a load of so many files is the first; not in a transaction."""
-    if files < LEAST_FILES:
-        return
+    if files < LEAST_FILES or await connection.fetchval(_HOLDS_CONTENT):
+        return  # without asking for a lock: searches would wait behind whoever waits for it
     try:
         async with connection.transaction():
             await connection.execute("LOCK TABLE chunk, symbol IN ACCESS EXCLUSIVE MODE NOWAIT")
-            if not await connection.fetchval("SELECT EXISTS (SELECT 1 FROM chunk) OR EXISTS (SELECT 1 FROM symbol)"):
+            if not await connection.fetchval(_HOLDS_CONTENT):
                 await connection.execute("DROP INDEX IF EXISTS " + ", ".join(BUILT_LAST))
     except (asyncpg.LockNotAvailableError, asyncpg.InsufficientPrivilegeError) as error:
         _log.debug("bulk_load_not_possible", reason=str(error))

@@ -140,7 +140,7 @@ def test_strange_names(tree: Path) -> None:
     found = look(tree)
     assert sorted(paths(found)) == sorted([*(name.decode() for name in STRANGE), "latin\\xe9.py"])
     for file in found.files:
-        assert file.absolute.read_bytes().decode("utf-8", "backslashreplace") == file.path
+        assert Path(file.absolute).read_bytes().decode("utf-8", "backslashreplace") == file.path
         file.path.encode("utf-8")
 
 
@@ -149,7 +149,7 @@ def test_two_names_that_would_be_shown_alike_stay_apart(tree: Path) -> None:
         Path(os.fsdecode(os.fsencode(tree) + b"/" + name)).write_bytes(name)
     found = look(tree)
     assert len(set(paths(found))) == 2
-    assert {file.absolute.read_bytes() for file in found.files} == {b"a\xff", b"a\\xff"}
+    assert {Path(file.absolute).read_bytes() for file in found.files} == {b"a\xff", b"a\\xff"}
 
 
 def test_a_path_too_long_to_store_is_reported(tmp_path: Path) -> None:
@@ -499,4 +499,4 @@ def test_a_root_that_is_no_directory(tmp_path: Path) -> None:
 def test_a_root_behind_a_symbolic_link_is_resolved(tmp_path: Path) -> None:
     write(tmp_path, "real/a.py")
     (tmp_path / "link").symlink_to("real")
-    assert look(tmp_path / "link").files[0].absolute == tmp_path.resolve() / "real/a.py"
+    assert look(tmp_path / "link").files[0].absolute == str(tmp_path.resolve() / "real/a.py")

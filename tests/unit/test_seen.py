@@ -26,8 +26,8 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     original = analyse._read
 
-    def noted(path: Path, most: int) -> object:
-        names.append(path.name)
+    def noted(path: str, most: int) -> object:
+        names.append(Path(path).name)
         return original(path, most)
 
     monkeypatch.setattr(analyse, "_read", noted)
