@@ -112,11 +112,13 @@ class Worker:
 
     async def _serve(self, pool: ParsePool, stop: asyncio.Event) -> None:
         async with connection(self._backend.dsn, application_name="fourfold worker") as own:
+            queued = await Claims(own).listen()
             while not stop.is_set():
+                queued.clear()
                 if await self._next_job(own, pool) or await asyncio.to_thread(self._memory.prepare):
                     continue
                 await self._sweep(own)
-                await _sleep(stop, IDLE_SECONDS)
+                await _sleep(queued, IDLE_SECONDS)
 
     async def step(self, pool: ParsePool) -> bool:
         """Run the next job, if one waits."""
@@ -340,9 +342,9 @@ async def _until(stop: asyncio.Event, work: Coroutine[None, None, None]) -> None
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _sleep(stop: asyncio.Event, seconds: float) -> None:
+async def _sleep(end: asyncio.Event, seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(stop.wait(), seconds)
+        await asyncio.wait_for(end.wait(), seconds)
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:

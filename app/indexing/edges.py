@@ -107,11 +107,11 @@ async def _stale(
     reader: FactReader, index: DefinitionIndex, live: Mapping[str, int], arrived: Sequence[FileFacts], gone: set[int]
 ) -> Mapping[str, int]:
     """The files to resolve: those that came, and those that use a name or a path that changed."""
-    affected = affected_names(await reader.files(sorted(gone)), arrived, index)
+    affected = await asyncio.to_thread(affected_names, await reader.files(sorted(gone)), arrived, index)
     if affected.everything:
         return live
-    by_reference = await reader.files_using(affected.names)
-    paths = {file.path for file in arrived} | {module.path for module in stale_modules(index, affected)}
+    by_reference, modules = await asyncio.gather(reader.files_using(affected.names), asyncio.to_thread(stale_modules, index, affected))
+    paths = {file.path for file in arrived} | {module.path for module in modules}
     return {path: file_id for path, file_id in live.items() if path in paths or file_id in by_reference}
 
 

@@ -85,7 +85,7 @@ class DefinitionMemory:
 
     def prepare(self, most: int = PREPARED_AT_ONCE) -> bool:
         """Read of some files what the next change will ask of all of them; false when there is nothing left to read. Blocks briefly."""
-        waiting = [module for module in self._definitions.index.modules.values() if module.passed_on is None]
+        waiting = [module for module in self._definitions.index.modules.values() if module.vocabulary is None]
         for module in waiting[:most]:
             prepare(module)
         return bool(waiting)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +26,9 @@ __all__ = ["EXTRACTOR", "ParsePool", "ParserStopped", "ParserUnavailable", "Unch
 BATCH_FILES: Final = 32
 BATCH_BYTES: Final = 2_000_000
 """A batch ends with the file that reaches either: what is in flight is bounded."""
+
+BATCHES_EACH: Final = 4
+"""Batches for each process at least, if there are files enough: of a few dozen files one process would wait for the other."""
 
 _log: Final = structlog.get_logger(__name__)
 _APP: Final = Path(__file__).parent.parent
@@ -111,7 +114,7 @@ class ParsePool:
                 process.rest()
                 self._free.put(process)
 
-    async def analyse_all(self, files: Iterable[SourceFile], known: Mapping[str, frozenset[bytes]]) -> AsyncIterator[Result]:
+    async def analyse_all(self, files: Sequence[SourceFile], known: Mapping[str, frozenset[bytes]]) -> AsyncIterator[Result]:
         """One result per file, in the order of ``files``; ``Unchanged`` for a file whose sha256 is among ``known[path]``.
 
         Reads ahead by a few batches and waits for its consumer then. Raises ParserUnavailable when no process can be started,
@@ -120,7 +123,8 @@ class ParsePool:
         loop = asyncio.get_running_loop()
         ahead: deque[asyncio.Future[list[Result]]] = deque()
         try:
-            for batch in _batches(files, known):
+            most = min(BATCH_FILES, 1 + len(files) // (BATCHES_EACH * len(self._processes)))
+            for batch in _batches(files, known, most):
                 ahead.append(loop.run_in_executor(self._threads, self._analyse, batch))
                 if len(ahead) > 2 * len(self._processes):
                     for result in await ahead.popleft():
@@ -140,13 +144,13 @@ class ParsePool:
             self._free.put(process)
 
 
-def _batches(files: Iterable[SourceFile], known: Mapping[str, frozenset[bytes]]) -> Iterator[list[Request]]:
+def _batches(files: Iterable[SourceFile], known: Mapping[str, frozenset[bytes]], most: int) -> Iterator[list[Request]]:
     batch: list[Request] = []
     size = 0
     for file in files:
         batch.append(Request(file, known.get(file.path, frozenset())))
         size += file.size
-        if len(batch) == BATCH_FILES or size >= BATCH_BYTES:
+        if len(batch) == most or size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:

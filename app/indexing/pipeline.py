@@ -39,6 +39,9 @@ SEGMENT_FILES: Final = 20_000
 COPY_FILES: Final = 128
 """Files per COPY: large enough to be fast, small enough to overlap with parsing."""
 
+COPIES: Final = 4
+"""COPYs of what changed at least, if it is more than a few files, for the same reason."""
+
 COPY_ROWS: Final = 20_000
 """Rows per COPY: some 20 MB. A header of register names has tens of thousands of symbols, a Python file of Django's 120 rows."""
 
@@ -140,8 +143,9 @@ def no_collection() -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Pending:
-    """Analysed files that wait for a COPY."""
+    """Analysed files that wait for a COPY, so many at most."""
 
+    most: int
     files: list[FileAnalysis] = field(default_factory=list)
     rows: int = 0
 
@@ -151,7 +155,7 @@ class _Pending:
 
     @property
     def is_full(self) -> bool:
-        return len(self.files) >= COPY_FILES or self.rows >= COPY_ROWS
+        return len(self.files) >= self.most or self.rows >= COPY_ROWS
 
     def clear(self) -> None:
         self.files.clear()
@@ -186,10 +190,11 @@ async def _store_content(
     for result in settled.settled:
         _note(result, stored, tree)
     total = len(found.files)
+    at_once = min(COPY_FILES, 8 + len(settled.changed) // COPIES)
     exhausted = False
     async with aclosing(_analyse(source, settled.changed, known, pool)) as results:
         while not exhausted:
-            exhausted = await _store_segment(results, stored, writer, tree, total, report)
+            exhausted = await _store_segment(results, stored, writer, tree, _Pending(at_once), total, report)
             if not exhausted:
                 gc.collect()  # off during a run, but cycles must not add up over a tree of any size
                 give_back()
@@ -211,11 +216,11 @@ async def _store_segment(
     stored: Mapping[str, Sequence[StoredVersion]],
     writer: IndexWriter,
     tree: _Tree,
+    pending: _Pending,
     total: int,
     report: Report,
 ) -> bool:
     """Write one segment; true when the results are exhausted. A tree without any change opens no segment."""
-    pending = _Pending()
     async for result in results:
         if isinstance(result, FileAnalysis):
             pending.add(result)

@@ -9,3 +9,6 @@ FOREVER: Final = 2_147_483_647
 
 BRANCH_TABLES: Final = ("file", "skipped_file", "edge", "file_link", "centrality")
 """The tables whose rows a branch shows from one generation to another."""
+
+SHOWN_FIRST: Final = BRANCH_TABLES[:2]
+"""Those that a run writes before all others, in one transaction."""

@@ -6,6 +6,7 @@ a running job whose lock is free is known to be abandoned without waiting for a 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,9 @@ from app.storage.engine import Connection
 from app.storage.pool import Pool
 
 LOCK_NAMESPACE: Final = 0x6A6F6273
+CHANNEL: Final = "fourfold_jobs"
+"""On which workers are told that something waits."""
+
 MAX_ATTEMPTS: Final = 5
 
 _COLUMNS = """
@@ -81,9 +85,10 @@ class Jobs:
                     priority,
                 )
                 if waiting is not None:
+                    await connection.execute(f"NOTIFY {CHANNEL}")
                     return await _get(connection, waiting), True
                 raise Conflict("the waiting job was claimed at this moment; ask again", retry_after=1)
-            await connection.execute("NOTIFY fourfold_jobs")
+            await connection.execute(f"NOTIFY {CHANNEL}")
             return await _get(connection, str(created)), False
 
     async def get(self, job_id: str) -> Job:
@@ -133,6 +138,12 @@ class Claims:
     def connection(self) -> Connection:
         """The worker's own connection."""
         return self._connection
+
+    async def listen(self) -> asyncio.Event:
+        """Set from now on whenever a job is queued; whoever waits for it clears it first. It spares a look, and replaces none."""
+        queued = asyncio.Event()
+        await self._connection.add_listener(CHANNEL, lambda *_: queued.set())
+        return queued
 
     async def claim(self) -> Job | None:
         """Take the next job and the lock of its repository; None when nothing waits."""

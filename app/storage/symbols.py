@@ -13,6 +13,7 @@ from app.domain.ranking import SymbolSummary
 from app.domain.symbol_id import file_symbol_id, format_id, parse_id
 from app.domain.symbols import IndexedFile, NameMatch, SymbolDetails, SymbolsRequest
 from app.domain.words import folded
+from app.storage.like import escaped
 from app.storage.pool import Pool
 from app.storage.symbol_rows import COLUMNS, CONTAINER, LIVE, RANK, SymbolRows, details_of, library_of, modules, place_of
 
@@ -265,16 +266,12 @@ def _condition(wanted: SymbolsRequest) -> tuple[_NameCondition, str | None, str 
         return _FUZZY, last, None
     if wanted.match is NameMatch.PREFIX:
         if dotted != last:
-            return _QUALIFIED_GLOB, _escaped(dotted) + "%", _escaped(last) + "%"
-        return _PREFIX, dotted, _escaped(folded(dotted)) + "%"
+            return _QUALIFIED_GLOB, escaped(dotted) + "%", escaped(last) + "%"
+        return _PREFIX, dotted, escaped(folded(dotted)) + "%"
     if "*" in name:
         return (_GLOB, name, _glob(name)) if dotted == last else (_QUALIFIED_GLOB, _glob(dotted), _glob(last))
     return (_QUALIFIED if "." in dotted else _EXACT), dotted, folded(last)
 
 
 def _glob(name: str) -> str:
-    return "%".join(map(_escaped, name.split("*")))
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return "%".join(map(escaped, name.split("*")))

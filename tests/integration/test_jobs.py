@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app import worker as worker_module
 from app.domain.index import JobState, RepositorySource
 from app.http import job_pages
 from app.storage.engine import connection
@@ -78,6 +79,32 @@ async def test_a_worker_that_is_told_to_stop_gives_its_job_back(bench: Bench, tm
     while await bench.worker.step(bench.pool):
         pass
     assert (await bench.service.jobs.get(job.id)).state is JobState.SUCCEEDED
+
+
+async def test_a_worker_with_nothing_to_do_begins_as_soon_as_it_is_asked(bench: Bench, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would not look by itself for an hour."""
+    waiting = asyncio.Event()
+    sleep = worker_module._sleep
+
+    async def noted(end: asyncio.Event, seconds: float) -> None:
+        if seconds == worker_module.IDLE_SECONDS:
+            waiting.set()
+        await sleep(end, seconds)
+
+    monkeypatch.setattr(worker_module, "IDLE_SECONDS", 3_600.0)
+    monkeypatch.setattr(worker_module, "_sleep", noted)
+    await bench.service.repositories.put("shop", RepositorySource(str(shop)))
+    stop = asyncio.Event()
+    working = asyncio.create_task(bench.worker.run(stop))
+    try:
+        async with asyncio.timeout(60):
+            await waiting.wait()
+            job, _ = await bench.service.jobs.enqueue("shop")
+            while (await bench.service.jobs.get(job.id)).state is not JobState.SUCCEEDED:  # noqa: ASYNC110 - another task changes it
+                await asyncio.sleep(0.01)
+    finally:
+        stop.set()
+        await working
 
 
 async def test_a_repository_deleted_during_its_run_is_no_fault(

@@ -226,13 +226,14 @@ def test_reading_ahead_is_bounded(tree: Path, hostile: Any) -> None:
     files = write(tree, {f"{number:04}.py": "x" for number in range(1_000)})
     taken: list[str] = []
 
-    def counted() -> Iterator[SourceFile]:
-        for file in files:
-            taken.append(file.path)
-            yield file
+    class Counted(list[SourceFile]):
+        def __iter__(self) -> Iterator[SourceFile]:
+            for file in super().__iter__():
+                taken.append(file.path)
+                yield file
 
     async def first_of_all() -> None:
-        results = pool.analyse_all(counted(), {})
+        results = pool.analyse_all(Counted(files), {})
         await anext(results)
         await asyncio.sleep(0.5)
         assert len(taken) < 300
@@ -378,3 +379,19 @@ def test_every_kind_of_file_through_the_real_extractor(tree: Path) -> None:
 def test_what_is_stored_depends_on_the_settings_too() -> None:
     assert extractor_version(IndexSettings()) == extractor_version(IndexSettings(parse_processes=7))
     assert extractor_version(IndexSettings()) != extractor_version(IndexSettings(chunk_lines=20))
+
+
+def test_a_few_dozen_files_are_work_for_all_processes(tree: Path, hostile: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = write(tree, {f"{number:04}.py": "x" for number in range(30)})
+    batches: list[int] = []
+    original = ParsePool._analyse
+
+    def noted(self: ParsePool, batch: list[Any]) -> list[Result]:
+        batches.append(len(batch))
+        return original(self, batch)
+
+    monkeypatch.setattr(ParsePool, "_analyse", noted)
+    with ParsePool(SETTINGS, hostile.extract) as pool:
+        assert len(run(pool, files)) == 30
+    assert len(batches) >= 2 * SETTINGS.parse_processes
+    assert max(batches) <= 30 // SETTINGS.parse_processes // 2

@@ -134,18 +134,28 @@ RECEIVERS = {
 }
 
 
-async def test_who_reaches_through_a_name_is_found_by_whole_words(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize("few", [0, 4])
+async def test_who_reaches_through_a_name_is_found_by_whole_words(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """Whether there are few names to look for or many."""
+    monkeypatch.setattr("app.storage.facts.FEW_NAMES", few)
     await bench.index(write_tree(tmp_path / "tree", RECEIVERS), "receivers")
     async with bench.backend.connect() as own:
         key = await own.fetchrow("SELECT repository_id, branch_id, current_gen FROM branch")
         assert key is not None
         reader = FactReader(own, *key)
         paths = {file_id: path for path, file_id in (await reader.live()).items()}
-        using = {name: {paths[file_id] for file_id in await reader.files_using([name])} for name in ("made", "größe", "gr", "task", "==")}
+        using = {
+            name: {paths[file_id] for file_id in await reader.files_using([name])}
+            for name in ("made", "größe", "gr", "task", "==", "\\", "%")
+        }
     assert using == {
         "made": {"plain.py", "inner.py", "item.py"},
         "größe": {"letters.py"},
         "gr": set(),
         "task": {"inner.py", "item.py", "own.py", "letters.py"},
         "==": set(),
+        "\\": set(),
+        "%": set(),
     }

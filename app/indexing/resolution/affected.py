@@ -22,7 +22,7 @@ from app.domain.code import Import, ReferenceKind, SymbolKind
 from app.domain.facts import FileFacts
 from app.domain.manifests import is_manifest
 from app.indexing.resolution.assigned import facts_of
-from app.indexing.resolution.carried import Carried, binding_words, carried_by, changed_bindings, signature_words, words_of
+from app.indexing.resolution.carried import Carried, binding_words, carried_by, changed_bindings, signature_words, vocabulary, words_of
 from app.indexing.resolution.changes import Changes, NameInFile
 from app.indexing.resolution.families import FAMILIES, GO, JAVA, JAVASCRIPT, PYTHON, Family, family_of
 from app.indexing.resolution.index import Definition, DefinitionIndex, Module
@@ -92,8 +92,7 @@ def affected_names(old: Iterable[FileFacts], new: Iterable[FileFacts], index: De
 def prepare(module: Module) -> None:
     """Read of a file what every change asks of all files, and is kept with it."""
     facts_of(module)
-    binding_words(module)
-    _passed_on(module)
+    vocabulary(module)
 
 
 def must_resolve(file: FileFacts, affected: Affected) -> bool:
@@ -314,6 +313,8 @@ class _Spread:
 
     def _carry(self, module: Module) -> None:
         calls = frozenset(name for path, name in self._given if path == module.path)
+        if not calls and self._names.isdisjoint(vocabulary(module)):
+            return
         for name, words in _passed_on(module):
             if not (self._names.isdisjoint(words) and calls.isdisjoint(words)):
                 self._bind(module.path, name)

@@ -25,7 +25,7 @@ MOST_CALL_SITES: Final = 12
 _LAST_NAME: Final = re.compile(r"([^\W\d]\w*)\s*$")
 _FIRST_NAME: Final = re.compile(r"(?:new\s+)?([^\W\d]\w*)")
 _CHAINED: Final = frozenset({"super", "__init__", "constructor"})
-_ALIASED: Final = ":"  # before a path: the calls in that file whose callee goes by another name than the function's
+_ALIASED: Final = ":"  # in place of the callee's name: it goes by another than the function's
 
 CallSite = tuple[Place, Call]
 
@@ -99,7 +99,7 @@ class CallSites:
         key = (module.id, depth)
         if key not in self._aliased:
             aliased: dict[Definition, list[CallSite]] = {}
-            for site in self._named().get((module.family.name, _ALIASED + module.path), ()):
+            for site in (site for name, site in self._sites_of(module) if name == _ALIASED):
                 call = site.read()
                 if call is None:
                     continue
@@ -147,14 +147,19 @@ class CallSites:
         found: defaultdict[tuple[str, str], list[Site]] = defaultdict(list)
         for path in sorted(self._names.index.modules):
             module = self._names.index.modules[path]
-            if not module.assigned or is_test(path):
-                continue
-            if module.sites is None:
-                module.sites = list(self._sites_in(module))
-            for name, site in module.sites:
-                found[module.family.name, name].append(site)
-                self._own_sites.setdefault((module.id, name), []).append(site)
+            for name, site in self._sites_of(module):
+                if name != _ALIASED:
+                    found[module.family.name, name].append(site)
+                    self._own_sites.setdefault((module.id, name), []).append(site)
         return found
+
+    def _sites_of(self, module: Module) -> Sequence[tuple[str, Site]]:
+        """The calls of a file by the callee's name, read once."""
+        if not module.assigned or is_test(module.path):
+            return ()
+        if module.sites is None:
+            module.sites = list(self._sites_in(module))
+        return module.sites
 
     def _sites_in(self, module: Module) -> Iterator[tuple[str, Site]]:
         facts = self._flow.of(module)
@@ -164,14 +169,14 @@ class CallSites:
             name = match[1] if match is not None else ""
             yield name, site
             if name in facts.bound_names or name in facts.attributes or name in _CHAINED or self._is_parameter(name, site.place):
-                yield _ALIASED + module.path, site
+                yield _ALIASED, site
         for (enclosing, target), bindings in facts.decorated.items():
             for place, call in decorations(module, enclosing, target, bindings):
                 site = Site(place, "", call)
                 if isinstance(call.callee, Name | Attribute):
                     yield call.callee.name, site
                 else:
-                    yield _ALIASED + module.path, site
+                    yield _ALIASED, site
 
 
 def decorations(module: Module, enclosing: int | None, target: str, bindings: Sequence[Binding]) -> list[CallSite]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from sys import intern
 
 from app.domain.code import Binding, BindingKind, Symbol
 from app.domain.facts import FileFacts
@@ -37,8 +38,17 @@ def binding_words(module: Module) -> frozenset[str]:
     return module.words
 
 
+def vocabulary(module: Module) -> frozenset[str]:
+    """All words that anything in a file can depend on (``carried_by``, ``signature_words`` and what definitions declare), read once."""
+    if module.vocabulary is None:
+        written = [binding.target for binding in module.assigned if binding.kind is BindingKind.DECORATE]
+        written += [definition.signature for definition in module.definitions]
+        module.vocabulary = binding_words(module).union(_WORD.findall("\n".join(written)), *_STEPS.values())
+    return module.vocabulary
+
+
 def words_of(bindings: Sequence[Binding]) -> frozenset[str]:
-    return frozenset(word for binding in bindings for word in _WORD.findall(binding.value))
+    return frozenset(map(intern, _WORD.findall("\n".join([binding.value for binding in bindings]))))
 
 
 def changed_bindings(was: FileFacts | None, now: FileFacts | None) -> set[str]:
@@ -148,4 +158,4 @@ def signature_words(module: Module) -> Iterator[Carried]:
             yield f"{definition.name}(", words
 
 
-__all__ = ["Carried", "binding_words", "carried_by", "changed_bindings", "signature_words", "words_of"]
+__all__ = ["Carried", "binding_words", "carried_by", "changed_bindings", "signature_words", "vocabulary", "words_of"]

@@ -89,6 +89,7 @@ class Module:
     assigned: Sequence[Binding] = ()
     passed_on: Sequence[tuple[str, frozenset[str]]] | None = None
     words: frozenset[str] | None = None
+    vocabulary: frozenset[str] | None = None
     facts: Assigned | None = None
     sites: Sequence[tuple[str, Site]] | None = None
     is_sparse: bool = False
@@ -206,7 +207,7 @@ class DefinitionIndex:
         """Free what was derived from these files alone; found anew when it is needed."""
         for path in paths:
             module = self.modules[path]
-            module.passed_on = module.words = module.facts = module.sites = None
+            module.passed_on = module.words = module.vocabulary = module.facts = module.sites = None
 
     def _places(self, module: Module) -> Iterable[tuple[dict[tuple[str, str], list[Module]], tuple[str, str]]]:
         family = module.family.name
