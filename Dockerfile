@@ -2,13 +2,14 @@
 FROM python:3.13-slim-bookworm AS build
 WORKDIR /src
 COPY requirements/tools.txt requirements/runtime.txt requirements/
+# The ordinary user can write no bytecode here: every start would compile what it imports, the processes of parsers too.
 RUN python -m venv /opt/fourfold \
  && /opt/fourfold/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements/tools.txt \
- && /opt/fourfold/bin/uv pip install --no-cache --python /opt/fourfold/bin/python --require-hashes -r requirements/runtime.txt
+ && /opt/fourfold/bin/uv pip install --no-cache --compile-bytecode --python /opt/fourfold/bin/python --require-hashes -r requirements/runtime.txt
 COPY pyproject.toml README.md ./
 COPY app app
 COPY migrations migrations
-RUN /opt/fourfold/bin/uv pip install --no-cache --python /opt/fourfold/bin/python --no-deps --no-build-isolation .
+RUN /opt/fourfold/bin/uv pip install --no-cache --compile-bytecode --python /opt/fourfold/bin/python --no-deps --no-build-isolation .
 
 FROM python:3.13-slim-bookworm
 # git lists the files of a work tree and says which revision it has.

@@ -129,3 +129,9 @@ def test_connections_suffice(services: dict[str, dict[str, Any]]) -> None:
     (most,) = [part.partition("=")[2] for part in services["postgres"]["command"] if part.startswith("max_connections=")]
     api = 2 * (Settings().search.concurrency * CONNECTIONS_PER_SEARCH + CONNECTIONS_BESIDE_SEARCHES)
     assert api + 3 * (CONNECTIONS_BESIDE_SEARCHES + 1) + SPARE_CONNECTIONS <= int(most)
+
+
+def test_what_the_image_runs_is_compiled() -> None:
+    installs = [line for line in DOCKERFILE.splitlines() if "uv pip install" in line]
+    assert len(installs) == 2
+    assert all("--compile-bytecode" in line for line in installs)

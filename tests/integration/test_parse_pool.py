@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def run(pool: ParsePool, files: Iterable[SourceFile], known: Mapping[str, frozenset[bytes]] | None = None) -> list[Result]:
+def run(pool: ParsePool, files: Sequence[SourceFile], known: Mapping[str, frozenset[bytes]] | None = None) -> list[Result]:
     async def collect() -> list[Result]:
         return [result async for result in pool.analyse_all(files, known or {})]
 
