@@ -27,13 +27,13 @@ from app.domain.errors import (
     StoreBusy,
     StoreUnavailable,
 )
-from app.domain.index import Job, JobState, Repository, short_name
+from app.domain.index import Job, JobState, Repository, SourceKind, short_name
 from app.indexing.embed_sets import VectorSets
 from app.indexing.indexed_definitions import DefinitionMemory
 from app.indexing.parse import ParsePool, extractor_version
 from app.indexing.pipeline import IndexRun
 from app.indexing.refresh import Refreshed, Refresher
-from app.indexing.remember import remember
+from app.indexing.remember import read_ahead, remember
 from app.indexing.seen import SeenRepositories
 from app.observability import metrics
 from app.ports import EmbeddingFailed
@@ -44,6 +44,7 @@ from app.storage.jobs import Claims, ProgressStore
 from app.storage.newest import newest_index
 from app.storage.retention import forget
 from app.storage.sweep import due, sweep
+from app.storage.writer import known_digests, stored_versions
 
 NICENESS: Final = 5
 IDLE_SECONDS: Final = 0.5
@@ -63,6 +64,9 @@ STORE_LOST: Final = (StoreUnavailable, *CONNECTION_ERRORS)
 STORE_FAILED: Final[tuple[type[Exception], ...]] = (*STORE_LOST, StoreBusy, *GIVEN_UP)
 """What the worker outlives. A run that only gave a statement up is tried again, as after any other fault, and not for ever."""
 
+READ_FAILED: Final[tuple[type[Exception], ...]] = (*STORE_FAILED, RepositoryNotFound, OSError)
+"""What reading ahead may come to: the run that wants it reads for itself."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -78,7 +82,7 @@ class Worker:
         self._settings = backend.settings
         self._memory = DefinitionMemory()
         self._seen = SeenRepositories()
-        self._remembering: asyncio.Task[None] | None = None
+        self._beginning: tuple[asyncio.Task[None], ...] = ()
         self._remembers: str | None = None
         self._vector_sets = VectorSets(backend.connect, backend.embedders, backend.settings.embedding)
         self._indexing = False
@@ -89,7 +93,7 @@ class Worker:
         """Serve the queue until ``stop``; a lost database is waited for."""
         embedding = asyncio.create_task(self._keep_embedding(stop))
         looking = asyncio.create_task(self._keep_looking(stop))
-        self._remembering = asyncio.create_task(self._remember())
+        self._begin_remembering(stop)
         try:
             with ParsePool(self._settings.index) as pool:
                 pool.warm()
@@ -105,7 +109,7 @@ class Worker:
             self._backend.embedders.interrupt()
             git.interrupt()
             await asyncio.wait({embedding, looking}, timeout=EMBED_STOP_SECONDS)
-            tasks = (embedding, looking, self._remembering)
+            tasks = (embedding, looking, *self._beginning)
             for task in tasks:
                 task.cancel()  # the index of a large vector set takes minutes to build
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -142,8 +146,13 @@ class Worker:
             self._indexing = False
         return True
 
-    async def _remember(self) -> None:
+    def _begin_remembering(self, stop: asyncio.Event) -> None:
         """Learn what the first run will need, beside whatever else there is to do."""
+        remembering = asyncio.create_task(self._remember())
+        self._memory.fill(remembering)
+        self._beginning = (remembering, asyncio.create_task(self._read_ahead(remembering, stop)))
+
+    async def _remember(self) -> None:
         try:
             async with connection(self._backend.dsn, application_name="fourfold worker") as own:
                 newest = await newest_index(own, extractor_version(self._settings.index))
@@ -153,12 +162,29 @@ class Worker:
         except STORE_FAILED as error:
             _log.warning("remembering_interrupted", error=str(error))
 
+    async def _read_ahead(self, remembering: asyncio.Task[None], stop: asyncio.Event) -> None:
+        """Then the files of that repository, until a run begins: it reads the others itself."""
+        await asyncio.wait([remembering])
+        if self._remembers is None or self._indexing:
+            return
+        try:
+            repository = await self._backend.repositories.get(self._remembers)
+            if repository.source.kind is SourceKind.DIRECTORY:
+                seen = self._seen.of((repository.id, repository.created_at))
+                settings = self._settings.index
+                async with connection(self._backend.dsn, application_name="fourfold worker") as own:
+                    stored = await stored_versions(own, repository.id, extractor_version(settings))
+                known = known_digests(stored)
+                await asyncio.to_thread(read_ahead, repository.source, settings, seen, known, lambda: self._indexing or stop.is_set())
+        except READ_FAILED as error:
+            _log.warning("reading_ahead_interrupted", error=str(error))
+
     async def _settle_memory(self, job: Job) -> None:
         """A run of the repository that is being remembered would read the same; one of another does not wait for it."""
-        if self._remembering is not None and not self._remembering.done():
-            if self._remembers != job.repository:
-                self._remembering.cancel()
-            await asyncio.wait([self._remembering])
+        for remembering in self._beginning[:1]:
+            if not remembering.done() and self._remembers != job.repository:
+                remembering.cancel()
+                await asyncio.wait([remembering])
 
     async def _run_job(self, claims: Claims, pool: ParsePool, job: Job) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Set
 from typing import Final
 
@@ -82,6 +83,11 @@ class DefinitionMemory:
     def __init__(self) -> None:
         self._repository: object = None
         self._definitions = IndexedDefinitions()
+        self._filling: asyncio.Future[None] | None = None
+
+    def fill(self, filling: asyncio.Future[None]) -> None:
+        """Somebody reads what will be put back: whoever takes it waits for that, since he would read the same."""
+        self._filling = filling
 
     def prepare(self, most: int = PREPARED_AT_ONCE) -> bool:
         """Read of some files what the next change will ask of all of them; false when there is nothing left to read. Blocks briefly."""
@@ -90,8 +96,10 @@ class DefinitionMemory:
             prepare(module)
         return bool(waiting)
 
-    def take(self, repository: object) -> IndexedDefinitions:
+    async def take(self, repository: object) -> IndexedDefinitions:
         """What is known of a repository, empty for another one. It is given away: a run that fails leaves nothing half done behind."""
+        if self._filling is not None:
+            await asyncio.wait([self._filling])
         definitions = self._definitions if repository == self._repository else IndexedDefinitions()
         self._repository, self._definitions = None, IndexedDefinitions()
         return definitions

@@ -28,7 +28,7 @@ from app.indexing.postings import PostingsBuilder
 from app.indexing.source_tree import SourceTree
 from app.storage import bulk_load
 from app.storage.maintenance import content_loaded, graph_loaded
-from app.storage.writer import IndexWriter, SegmentWriter, StoredVersion
+from app.storage.writer import IndexWriter, SegmentWriter, StoredVersion, known_digests
 
 SEGMENT_ENTRIES: Final = 4_000_000
 """(term, chunk) entries in a segment: about 80 MB in memory, two or three segments for a repository of Django's size."""
@@ -47,6 +47,9 @@ COPY_ROWS: Final = 20_000
 
 LARGE_TREE: Final = 10_000
 """Analysed files from which on parser processes end before edges are resolved: each has grown by some 150 MB, and starts in a second."""
+
+_without_collection = 0
+"""Blocks of ``no_collection`` that are entered."""
 
 PARSE_FAILURES: Final = frozenset({SkipReason.PARSE_TIMEOUT, SkipReason.PARSE_CRASH, SkipReason.PARSE_ERROR})
 
@@ -105,10 +108,15 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
 
     await report("resolve", total, total)
     come, gone = await writer.show_files(tree.versions, tree.skipped)
-    definitions = memory.take(writer.repository)
     meanwhile = partial(content_loaded, writer.connection, tree.analysed)
-    links_changed = await resolve_edges(writer, come, gone, tree.fresh, definitions, meanwhile)
-    if not is_kept(definitions.index):
+    definitions: IndexedDefinitions | None = None
+    if await writer.next_facts.any_code(come | gone):
+        definitions = await memory.take(writer.repository)
+        links_changed = await resolve_edges(writer, come, gone, tree.fresh, definitions, meanwhile)
+    else:  # nothing is defined or referred to in files without a language: the edges stay as they are
+        links_changed = False
+        await meanwhile()
+    if definitions is not None and not is_kept(definitions.index):
         definitions = IndexedDefinitions()  # the next stages need the space
         gc.collect()  # definitions and their files refer to each other
         give_back()
@@ -122,7 +130,8 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
     run.handled.update(_unseen(found.left_out))
     run.generation = await writer.publish(found.revision, run.coverage, chunks)
     await graph_loaded(writer.connection, tree.analysed)
-    memory.put_back(writer.repository, definitions)
+    if definitions is not None:
+        memory.put_back(writer.repository, definitions)
     clock.lap("publish")
     return run
 
@@ -133,12 +142,19 @@ def _unseen(left_out: LeftOut) -> Counter[tuple[str | None, str]]:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """A run makes hundreds of thousands of objects and needs them all: to look for garbage among them would nearly double its time."""
+    """A run makes hundreds of thousands of objects and needs them all: to look for garbage among them would nearly double its time.
+
+    Blocks of several tasks may overlap: garbage is looked for again after the last.
+    """
+    global _without_collection
+    _without_collection += 1
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        _without_collection -= 1
+        if not _without_collection:
+            gc.enable()
 
 
 @dataclass(slots=True)
@@ -185,7 +201,7 @@ async def _store_content(
     report: Report,
 ) -> None:
     """Analyse what is new and write it, segment by segment."""
-    known = {path: frozenset(version.sha256 for version in versions) for path, versions in stored.items()}
+    known = known_digests(stored)
     settled = await source.sort_out(found.files, known)
     for result in settled.settled:
         _note(result, stored, tree)

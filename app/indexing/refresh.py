@@ -69,7 +69,7 @@ class Refresher:
         address or credential is no longer allowed. What was published before stays."""
         done = Refreshed()
         if repository.source.kind is SourceKind.DIRECTORY:
-            await asyncio.to_thread(_refuse_moved, Path(repository.source.path))
+            await asyncio.to_thread(refuse_moved, Path(repository.source.path))
             seen = self._seen.of((repository.id, repository.created_at))
             directory = DirectoryTree(repository.source, self._settings, seen)
             done.runs[WORK_TREE] = await self._index(repository, WORK_TREE, directory, report)
@@ -142,7 +142,10 @@ class Refresher:
         return {ref: (commit, revision, {})}
 
 
-def _refuse_moved(root: Path) -> None:
-    """The stored path was resolved, and found allowed, when the repository was created; a symlink that stands in it now leads elsewhere."""
+def refuse_moved(root: Path) -> None:
+    """Raises PermissionError where the stored path leads elsewhere.
+
+    It was resolved, and found allowed, when the repository was created; a symlink that stands in it now was not.
+    """
     if root.resolve() != root:
         raise PermissionError(f"a part of the path is a symlink to {root.resolve()} now")

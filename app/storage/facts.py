@@ -21,6 +21,7 @@ _LIVE = "FROM file WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $
 
 LIVE_FILES = f"SELECT path, file_id {_LIVE} ORDER BY path"
 CHUNK_COUNTS = "SELECT file_id, chunks FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[])"
+ANY_CODE = "SELECT EXISTS (SELECT FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) AND language IS NOT NULL)"
 SYMBOL_COUNT = f"SELECT count(*) FROM symbol WHERE repository_id = $1 AND file_id IN (SELECT file_id {_LIVE})"
 FILES = "SELECT file_id, path, language FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY path"
 SYMBOLS = f"SELECT {_SYMBOLS} FROM symbol WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
@@ -72,6 +73,11 @@ class FactReader:
         """file id → number of chunks, a measure of its facts that is known without reading them."""
         rows = await self._connection.fetch(CHUNK_COUNTS, self._repository_id, list(file_ids))
         return {row["file_id"]: row["chunks"] for row in rows}
+
+    async def any_code(self, file_ids: Collection[int]) -> bool:
+        """Whether any of these file versions, be they live or not, is in a language."""
+        found: bool = await self._connection.fetchval(ANY_CODE, self._repository_id, list(file_ids))
+        return found
 
     async def symbols(self) -> int:
         """The number of symbols in the files with a language."""

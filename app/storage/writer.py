@@ -67,6 +67,22 @@ class StoredVersion:
     sha256: bytes
 
 
+async def stored_versions(connection: Connection, repository_id: int, extractor: str) -> dict[str, list[StoredVersion]]:
+    """Every file version of a repository and an extractor, by path."""
+    versions: dict[str, list[StoredVersion]] = {}
+    rows = await connection.fetch(
+        "SELECT path, file_id, sha256 FROM file_version WHERE repository_id = $1 AND extractor = $2", repository_id, extractor
+    )
+    for row in rows:
+        versions.setdefault(row["path"], []).append(StoredVersion(row["file_id"], row["sha256"]))
+    return versions
+
+
+def known_digests(stored: Mapping[str, Sequence[StoredVersion]]) -> dict[str, frozenset[bytes]]:
+    """The digests of each path's versions."""
+    return {path: frozenset([version.sha256 for version in versions]) for path, versions in stored.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
     """A file's key in the store; its chunks have consecutive ids from ``first_chunk_id`` on."""
@@ -140,15 +156,7 @@ class IndexWriter:
 
     async def stored_versions(self) -> dict[str, list[StoredVersion]]:
         """Every file version of this extractor, by path."""
-        versions: dict[str, list[StoredVersion]] = {}
-        rows = await self._connection.fetch(
-            "SELECT path, file_id, sha256 FROM file_version WHERE repository_id = $1 AND extractor = $2",
-            self._repository_id,
-            self._extractor,
-        )
-        for row in rows:
-            versions.setdefault(row["path"], []).append(StoredVersion(row["file_id"], row["sha256"]))
-        return versions
+        return await stored_versions(self._connection, self._repository_id, self._extractor)
 
     async def live_files(self) -> dict[str, int]:
         """path → file id of the current generation."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.domain.index import JobState
+from app.domain.index import JobState, RepositorySource
+from app.indexing import analyse
 from app.indexing import remember as module
 from app.indexing.indexed_definitions import DefinitionMemory
 from app.indexing.resolution.index import Module
 from app.indexing.resolve import prepare
+from app.indexing.seen import SeenFiles
 from app.storage.facts import FactReader
 from app.storage.newest import newest_index
 from app.worker import Worker
@@ -35,6 +38,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
+def begin(worker: Worker) -> Sequence[asyncio.Task[None]]:
+    """What a worker begins with: the definitions, then the files."""
+    worker._begin_remembering(asyncio.Event())
+    return worker._beginning
+
+
 async def edit_and_index(bench: Bench, shop: Path) -> None:
     write_tree(shop, {"shop/money.py": SHOP["shop/money.py"].replace("125", "124")})
     assert (await bench.index(shop)).state is JobState.SUCCEEDED
@@ -43,12 +52,63 @@ async def edit_and_index(bench: Bench, shop: Path) -> None:
 async def test_the_first_run_of_a_new_process_reads_nothing_that_did_not_change(bench: Bench, shop: Path, asked: list[int]) -> None:
     await bench.index(shop)
     bench.worker = Worker(bench.backend)
-    bench.worker._remembering = asyncio.create_task(bench.worker._remember())
-    await bench.worker._remembering
+    await asyncio.wait(begin(bench.worker))
     assert len(asked) > 3
     asked.clear()
     await edit_and_index(bench, shop)
     assert len(asked) == 1, "the former facts of the changed file"
+
+
+async def test_the_first_run_of_a_new_process_opens_no_file_that_did_not_change(
+    bench: Bench, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.index(shop)
+    opened: list[str] = []
+    read = analyse._read
+
+    def noted(path: str, most: int) -> Any:
+        opened.append(Path(path).relative_to(shop).as_posix())
+        return read(path, most)
+
+    monkeypatch.setattr(analyse, "_read", noted)
+    monkeypatch.setattr("app.indexing.seen.RACY_NS", 0)
+    bench.worker = Worker(bench.backend)
+    await asyncio.wait(begin(bench.worker))
+    assert sorted(opened) == sorted(SHOP)
+    opened.clear()
+    await edit_and_index(bench, shop)
+    assert opened == ["shop/money.py"]
+
+
+async def test_what_is_read_ahead_ends_with_the_first_run(bench: Bench, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await bench.index(shop)
+    settings, memory = bench.backend.settings.index, SeenFiles()
+    monkeypatch.setattr("app.indexing.seen.RACY_NS", 0)
+    module.read_ahead(RepositorySource(str(shop)), settings, memory, {}, lambda: len(memory) == 2)
+    assert len(memory) == 2
+
+
+async def test_a_folder_that_is_gone_is_not_read_ahead(bench: Bench, shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    await bench.index(shop)
+    shop.rename(shop.with_name("elsewhere"))
+    bench.worker = Worker(bench.backend)
+    await asyncio.wait(begin(bench.worker))
+    assert "reading_ahead_interrupted" in capsys.readouterr().out
+    shop.with_name("elsewhere").rename(shop)
+    await edit_and_index(bench, shop)
+
+
+async def test_a_change_of_text_alone_asks_for_no_definitions(bench: Bench, shop: Path, asked: list[int]) -> None:
+    await bench.index(write_tree(shop, {"notes.txt": "A shop.\n"}))
+    bench.worker = Worker(bench.backend)
+    asked.clear()
+    write_tree(shop, {"notes.txt": "Nothing but words.\n"})
+    assert (await bench.index(shop)).state is JobState.SUCCEEDED
+    assert asked == []
+    assert (await bench.search("nothing but words", literal=True)).results
+    (shop / "notes.txt").unlink()
+    assert (await bench.index(shop)).state is JobState.SUCCEEDED
+    assert asked == []
 
 
 async def test_a_run_waits_for_what_it_would_read_itself(
@@ -63,11 +123,11 @@ async def test_a_run_waits_for_what_it_would_read_itself(
 
     monkeypatch.setattr("app.worker.remember", noted)
     worker = bench.worker = Worker(bench.backend)
-    worker._remembering = asyncio.create_task(worker._remember())
+    remembering, _ = begin(worker)
     await began.wait()
     await edit_and_index(bench, shop)
-    assert worker._remembering.done()
-    assert not worker._remembering.cancelled()
+    assert remembering.done()
+    assert not remembering.cancelled()
     assert len(asked) == len(set(asked)) + 1, "nothing is read twice but the former facts of the changed file"
 
 
@@ -82,10 +142,10 @@ async def test_a_run_of_another_repository_does_not_wait(bench: Bench, shop: Pat
 
     monkeypatch.setattr("app.worker.remember", endless)
     worker = bench.worker = Worker(bench.backend)
-    worker._remembering = asyncio.create_task(worker._remember())
+    remembering, _ = begin(worker)
     await began.wait()
     assert (await bench.index(write_tree(tmp_path / "other", SHOP), "other")).state is JobState.SUCCEEDED
-    assert worker._remembering.cancelled()
+    assert remembering.cancelled()
 
 
 async def test_what_another_version_read_is_not_remembered(bench: Bench, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +158,7 @@ async def test_what_another_version_read_is_not_remembered(bench: Bench, shop: P
         assert newest is not None
         worker = Worker(bench.backend)
         await module.remember(own, newest, worker._memory)
-        assert worker._memory.take((newest.repository_id, newest.created_at)).index.size == 0
+        assert (await worker._memory.take((newest.repository_id, newest.created_at))).index.size == 0
 
 
 async def test_a_worker_with_nothing_to_do_reads_what_the_next_change_asks_of_all_files(
