@@ -52,8 +52,7 @@ async def resolve_edges(
     definitions: IndexedDefinitions,
     meanwhile: Callable[[], Awaitable[None]],
 ) -> bool:
-    """Write the next generation's edges after files with a language came or went; false when they link the same symbols as before, so
-    that none counts more or less than it did.
+    """Write the next generation's edges; false when they link the same symbols as before, so that none counts more or less than it did.
 
     ``fresh`` and ``definitions`` spare reading back what is known; ``definitions`` has all live files in the end. ``meanwhile`` is what
     the writer's connection can do while this process is busy.

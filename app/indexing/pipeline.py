@@ -110,10 +110,10 @@ async def _index_tree(source: SourceTree, writer: IndexWriter, pool: ParsePool, 
     come, gone = await writer.show_files(tree.versions, tree.skipped)
     meanwhile = partial(content_loaded, writer.connection, tree.analysed)
     definitions: IndexedDefinitions | None = None
-    if await writer.next_facts.any_code(come | gone):
+    if await writer.next_facts.matter(come | gone):
         definitions = await memory.take(writer.repository)
         links_changed = await resolve_edges(writer, come, gone, tree.fresh, definitions, meanwhile)
-    else:  # nothing is defined or referred to in files without a language: the edges stay as they are
+    else:
         links_changed = False
         await meanwhile()
     if definitions is not None and not is_kept(definitions.index):

@@ -21,7 +21,6 @@ _LIVE = "FROM file WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $
 
 LIVE_FILES = f"SELECT path, file_id {_LIVE} ORDER BY path"
 CHUNK_COUNTS = "SELECT file_id, chunks FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[])"
-ANY_CODE = "SELECT EXISTS (SELECT FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) AND language IS NOT NULL)"
 SYMBOL_COUNT = f"SELECT count(*) FROM symbol WHERE repository_id = $1 AND file_id IN (SELECT file_id {_LIVE})"
 FILES = "SELECT file_id, path, language FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY path"
 SYMBOLS = f"SELECT {_SYMBOLS} FROM symbol WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
@@ -29,6 +28,19 @@ IMPORTS = f"SELECT {_IMPORTS} FROM import WHERE repository_id = $1 AND file_id =
 REFERENCES = f"SELECT {_REFERENCES} FROM reference WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
 BINDINGS = "SELECT file_id, packed FROM binding WHERE repository_id = $1 AND file_id = ANY($2::int[])"
 BASES = REFERENCES.replace("ORDER BY", "AND kind = 'inherit' ORDER BY")
+
+# Imports are resolved by paths: where a file is found, and in which language, counts though it be empty.
+MATTER = f"""
+    SELECT {
+    " OR ".join(
+        f"EXISTS (SELECT FROM {table} WHERE repository_id = $1 AND file_id = ANY($2::int[]))"
+        for table in ("symbol", "reference", "import", "binding")
+    )
+} OR EXISTS (
+        SELECT FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) AND language IS NOT NULL
+        GROUP BY path, language HAVING count(*) <> 2
+    )
+"""
 
 # A pattern of all names, tried on every reference, took seconds. A dozen references share a receiver: OFFSET 0 has each split once.
 # What is no ASCII character counts as a letter: PostgreSQL's letters and Python's are not the same.
@@ -74,9 +86,9 @@ class FactReader:
         rows = await self._connection.fetch(CHUNK_COUNTS, self._repository_id, list(file_ids))
         return {row["file_id"]: row["chunks"] for row in rows}
 
-    async def any_code(self, file_ids: Collection[int]) -> bool:
-        """Whether any of these file versions, be they live or not, is in a language."""
-        found: bool = await self._connection.fetchval(ANY_CODE, self._repository_id, list(file_ids))
+    async def matter(self, file_ids: Collection[int]) -> bool:
+        """Whether an edge can be another when these file versions come or go: not if none says anything and each replaces another."""
+        found: bool = await self._connection.fetchval(MATTER, self._repository_id, list(file_ids))
         return found
 
     async def symbols(self) -> int:

