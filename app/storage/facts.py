@@ -30,16 +30,15 @@ BINDINGS = "SELECT file_id, packed FROM binding WHERE repository_id = $1 AND fil
 BASES = REFERENCES.replace("ORDER BY", "AND kind = 'inherit' ORDER BY")
 
 # Imports are resolved by paths: where a file is found, and in which language, counts though it be empty.
-MATTER = f"""
-    SELECT {
-    " OR ".join(
-        f"EXISTS (SELECT FROM {table} WHERE repository_id = $1 AND file_id = ANY($2::int[]))"
-        for table in ("symbol", "reference", "import", "binding")
-    )
-} OR EXISTS (
-        SELECT FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) AND language IS NOT NULL
-        GROUP BY path, language HAVING count(*) <> 2
-    )
+MATTER = """
+    SELECT EXISTS (SELECT FROM symbol WHERE repository_id = $1 AND file_id = ANY($2::int[]))
+        OR EXISTS (SELECT FROM reference WHERE repository_id = $1 AND file_id = ANY($2::int[]))
+        OR EXISTS (SELECT FROM import WHERE repository_id = $1 AND file_id = ANY($2::int[]))
+        OR EXISTS (SELECT FROM binding WHERE repository_id = $1 AND file_id = ANY($2::int[]))
+        OR EXISTS (
+            SELECT FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) AND language IS NOT NULL
+            GROUP BY path, language HAVING count(*) <> 2
+        )
 """
 
 # A pattern of all names, tried on every reference, took seconds. A dozen references share a receiver: OFFSET 0 has each split once.

@@ -105,7 +105,7 @@ async def test_a_change_of_text_alone_asks_for_no_definitions(bench: Bench, shop
     write_tree(shop, {"notes.txt": "Nothing but words.\n"})
     assert (await bench.index(shop)).state is JobState.SUCCEEDED
     assert asked == []
-    assert (await bench.search("nothing but words", literal=True)).results
+    assert (await bench.search("Nothing but words", literal=True)).results
     (shop / "notes.txt").unlink()
     assert (await bench.index(shop)).state is JobState.SUCCEEDED
     assert asked, "an import may mean another file now"
