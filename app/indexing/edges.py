@@ -29,6 +29,9 @@ BATCH_FILES: Final = 500
 BATCH_CHUNKS: Final = 8_000
 """Chunks of a batch's files: some 100,000 facts, 50 MB. Five hundred headers of register names have ten times as many."""
 
+LEAST_FILES: Final = 16
+"""Files of a batch at least when few are resolved: a quarter of them, so that the first are written while the others are resolved."""
+
 BATCHES_WAITING: Final = 6
 """Resolved and not yet written, 20 MB each at most: as many as a tree of Django's size has while its indexes are built."""
 
@@ -65,8 +68,12 @@ async def resolve_edges(
     if writer.current_gen > 0 and 2 * len(come) <= len(live):
         arrived = await _facts(reader, sorted(come & set(live.values())), fresh)
         stale = await _stale(reader, index, live, arrived, gone)
-    await writer.end_edges((set(stale.values()) - come) | gone)
-    await _write_edges(writer, stale, fresh, index, meanwhile)
+
+    async def begin() -> None:
+        await meanwhile()
+        await writer.end_edges((set(stale.values()) - come) | gone)
+
+    await _write_edges(writer, stale, fresh, index, begin)
     return writer.current_gen == 0 or await writer.has_other_links(gone.union(stale.values()))
 
 
@@ -82,12 +89,12 @@ async def complete_definitions(definitions: IndexedDefinitions, reader: FactRead
         await asyncio.to_thread(definitions.add, facts, sparse=sparse)
 
 
-def _batches(file_ids: Iterable[int], chunks: Mapping[int, int]) -> Iterator[list[int]]:
-    """These files in their order, as many at a time as are read at once."""
+def _batches(file_ids: Iterable[int], chunks: Mapping[int, int], most: int = BATCH_FILES) -> Iterator[list[int]]:
+    """These files in their order, as many at a time as are read at once, and ``most`` of them."""
     batch: list[int] = []
     size = 0
     for file_id in file_ids:
-        if batch and (len(batch) == BATCH_FILES or size + chunks.get(file_id, 0) > BATCH_CHUNKS):
+        if batch and (len(batch) == most or size + chunks.get(file_id, 0) > BATCH_CHUNKS):
             yield batch
             batch, size = [], 0
         batch.append(file_id)
@@ -114,9 +121,9 @@ async def _stale(
 
 
 async def _write_edges(
-    writer: IndexWriter, stale: Mapping[str, int], fresh: FreshFacts, index: DefinitionIndex, meanwhile: Callable[[], Awaitable[None]]
+    writer: IndexWriter, stale: Mapping[str, int], fresh: FreshFacts, index: DefinitionIndex, begin: Callable[[], Awaitable[None]]
 ) -> None:
-    """Resolve batch by batch; the writer's connection does ``meanwhile`` and then writes what is resolved, some batches behind."""
+    """Resolve batch by batch; the writer's connection does ``begin`` and then writes what is resolved, some batches behind."""
     paths = {file_id: path for path, file_id in stale.items()}
     chunks = await writer.next_facts.chunks(paths)
     keeps = is_kept(index)
@@ -124,8 +131,9 @@ async def _write_edges(
     connection = asyncio.Lock()
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_write_all(writer, resolved, meanwhile, connection))
-            for number, file_ids in enumerate(_batches(paths, chunks), 1):
+            group.create_task(_write_all(writer, resolved, begin, connection))
+            most = min(BATCH_FILES, max(LEAST_FILES, len(paths) // 4))
+            for number, file_ids in enumerate(_batches(paths, chunks, most), 1):
                 batch = {paths[file_id]: file_id for file_id in file_ids}
                 references = await _references(writer.next_facts, batch.values(), fresh, connection)
                 await resolved.put(await asyncio.to_thread(_resolve, batch, references, index))
@@ -139,11 +147,11 @@ async def _write_edges(
 async def _write_all(
     writer: IndexWriter,
     resolved: asyncio.Queue[Sequence[_FileEdges] | None],
-    meanwhile: Callable[[], Awaitable[None]],
+    begin: Callable[[], Awaitable[None]],
     connection: asyncio.Lock,
 ) -> None:
     async with connection:
-        await meanwhile()
+        await begin()
     while (batch := await resolved.get()) is not None:
         async with connection:
             await _write(writer, batch)
