@@ -21,7 +21,7 @@ FILES_AT: Final = f"""{SCOPE}
     LIMIT 100
 """
 
-_FEATURES: Final = {"ex": 1.0, "stem": 1.0, "pathq": 1.0}
+_FEATURES: Final = {"ex": 1.0, "stem": 1.0, "pathq": 1.0, "path": 1.0}
 
 
 async def files_at(reads: Reads, query: RetrievalQuery) -> tuple[FileHit, ...]:

@@ -66,6 +66,7 @@ FILES_BY_NAME: Final = 200
 DEFINITIONS_SCORED: Final = 400
 DEFINITIONS_KEPT: Final = 100
 WITH_SIGILS: Final = 0.98
+IN_PARENT: Final = 1.3
 SMOOTHING: Final = 0.1  # a name made of words that every file has must not divide by nothing
 
 
@@ -200,7 +201,7 @@ class NameSearch:
         if not identifiers:
             return []
         tables = self._in_memory(query) or await self._named(reads, query, identifiers)
-        live, exactness = await self._live.of(query.scope), _exactness(query, tables, identifiers)
+        live, exactness = await self._live.of(query.scope), _Exactness(query.terms, identifiers, tables)
         scored = [_Scored.of(key, table, table.bearing(identifiers), None, exactness) for key, table in tables.items()]
         return _best(scored, live, None)
 
@@ -213,7 +214,7 @@ class NameSearch:
         names = {key: sorted({*table.bearing(identifiers), *table.sharing(words)}) for key, table in tables.items()}
         used = {word for key, numbers in names.items() for number in numbers for word in tables[key].words[number]}
         matchers = await self._matchers(reads, query, matches, used)
-        exactness = _exactness(query, tables, identifiers)
+        exactness = _Exactness(query.terms, identifiers, tables)
         scored = [_Scored.of(key, table, names[key], matchers[key], exactness) for key, table in tables.items()]
         live = await self._live.of(query.scope)
         files = {file.key for item in scored for file in item.found_in(live)} if is_filtered(query) else set[FileKey]()
@@ -406,20 +407,31 @@ def _best(scored: Sequence[_Scored], live: Mapping[int, LiveFiles], most: int | 
     return [item.completed(file, place) for _, item, file, place in found[:most]]
 
 
-def _exactness(query: RetrievalQuery, tables: Tables, identifiers: list[str]) -> _Exactness:
-    return _Exactness(query.terms, identifiers, {table.names[name] for table in tables.values() for name in table.bearing(identifiers)})
-
-
 class _Exactness:
     """How far a definition is an identifier of the question: 1 as written, a little less with sigils around it (``_run`` for ``run``),
-    without the question's own sigils or in another case (.8) only when no definition has these; × kind; × 1.3 in the parent that the
-    question names."""
+    without the question's own sigils or in another case (.8) only when no definition has these; × 1.3 in the parent that the question
+    names, and nothing elsewhere when that has it; × kind, in proportion to the best that bears the name."""
 
-    def __init__(self, terms: QueryTerms, identifiers: Sequence[str], defined: Set[str]) -> None:
-        """``defined``: names that are defined as they are written; ``identifiers`` are folded."""
+    def __init__(self, terms: QueryTerms, identifiers: Sequence[str], tables: Tables) -> None:
+        """``identifiers`` are folded."""
         self._identifiers = terms.identifiers
-        self._defined = defined
         self.folded = identifiers
+        self._defined: set[str] = set()
+        self._in_parent: set[str] = set()
+        self._best_kind: dict[str, float] = defaultdict(float)
+        for table in tables.values():
+            for number in table.bearing(identifiers):
+                self._learn(table, number)
+
+    def _learn(self, table: NameTable, number: int) -> None:
+        name, definitions = table.names[number], table.definitions([number])[0]
+        key = folded(name)
+        self._defined.add(name)
+        self._best_kind[key] = max(self._best_kind[key], *map(_exact_weight, {KINDS[kind] for kind in table.kinds[definitions].tolist()}))
+        parted = [written for written, last in self._identifiers if written != last and folded(last) == key]
+        if parted:
+            names = {table.qualified(number, definition) for definition in definitions.tolist()}
+            self._in_parent |= {written for written in parted if any(_parent_matches(written, qualified) for qualified in names)}
 
     def of(self, name: str, qualified: str, kind: SymbolKind) -> float:
         """Of a definition whose folded name is one of the identifiers."""
@@ -433,8 +445,10 @@ class _Exactness:
                 value = 0.8
             else:
                 continue
-            best = max(best, value * (1.3 if _parent_matches(written, qualified) else 1.0))
-        return best * _exact_weight(kind)
+            if written in self._in_parent:
+                value *= IN_PARENT if _parent_matches(written, qualified) else 0.0
+            best = max(best, value)
+        return best * _exact_weight(kind) / self._best_kind[folded(name)]
 
 
 def _parent_matches(written: str, qualified: str) -> bool:

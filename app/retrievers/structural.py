@@ -115,7 +115,8 @@ class StructuralRetriever:
             )
             for row in rows
         ]
-        files = ranked(file_hit(chunks, chunks[0].hit.score) for chunks in group_by_file(found).values())
+        by_file = group_by_file(found).values()
+        files = ranked(file_hit(chunks, chunks[0].hit.score, {"alike": chunks[0].hit.score}) for chunks in by_file)
         return RankedList(Modality.STRUCTURAL, files, warnings=("fuzzy",) if files else ())
 
 

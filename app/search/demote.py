@@ -26,6 +26,8 @@ Version = tuple[tuple[int, str], int]
 _PRIVATE = re.compile(r"(?:^|/)_[^_/][^/]*\.pyi?$")
 """A private module of Python (PEP 8). Elsewhere an underscore says other things, as in ``_app.tsx`` and ``_button.scss``."""
 _WORD = re.compile(r"[\w-]+")
+_MOST_ALIKE = 0.9
+"""Of the similarity of the name that is most like a misspelt one."""
 
 
 def demote(candidates: Sequence[Candidate], text: str, intent: Intent, filters: Filters, profile: DemotionProfile) -> list[Candidate]:
@@ -39,13 +41,22 @@ def demote(candidates: Sequence[Candidate], text: str, intent: Intent, filters: 
 
 
 def _unless_only_there(candidates: Sequence[Candidate], demoted: Sequence[Candidate], least: float) -> Sequence[Candidate]:
-    """A name of the question that only tests, examples or old versions define asks for these; a factor of ``least`` or more is a
+    """What the question names asks for tests, examples or old versions where it is nowhere else; a factor of ``least`` or more is a
     tie-break and makes no difference.
     """
-    defining = [candidate.features.get("ex", 0.0) > 0 for candidate in candidates]
-    if any(candidate.demotion >= least for candidate, defines in zip(demoted, defining, strict=True) if defines):
+    named = _named(candidates)
+    if any(candidate.demotion >= least for candidate, is_named in zip(demoted, named, strict=True) if is_named):
         return demoted
-    return [before if defines else after for before, after, defines in zip(candidates, demoted, defining, strict=True)]
+    return [before if is_named else after for before, after, is_named in zip(candidates, demoted, named, strict=True)]
+
+
+def _named(candidates: Sequence[Candidate]) -> list[bool]:
+    """Which are what the question names: the file at a path, else what defines a name, else what defines those that are most like it."""
+    for feature, share in (("path", 0.0), ("ex", 0.0), ("alike", _MOST_ALIKE)):
+        values = [candidate.features.get(feature, 0.0) for candidate in candidates]
+        if best := max(values, default=0.0):
+            return [value > share * best for value in values]
+    return [False] * len(candidates)
 
 
 def wanted_classes(text: str, filters: Filters, profile: DemotionProfile) -> frozenset[PathClass]:

@@ -91,6 +91,38 @@ async def test_a_name_is_taken_as_it_is_written(bench: Bench, tmp_path: Path, na
     assert paths(await bench.search(question.format(name)))[0] == path
 
 
+PARENTS = {
+    "src/router.py": "class Router:\n    def route(self):\n        return Router().route()\n\n\nLONGEST_ROUTE = 8\n",
+    "src/route.py": "class Other:\n    def route(self):\n        return 'router route, route router: a Router and its route'\n",
+    "src/talk.py": "def talk():\n    return 'LONGEST_ROUTE of a router: longest route LONGEST_ROUTE'\n",
+    "tests/test_route.py": "class FakeRouter:\n    def route(self):\n        return 1\n\n\ndef unmistakable_step():\n    return 2\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "path"),
+    [
+        ("Router.route", "src/router.py"),
+        ("Router::route", "src/router.py"),
+        ("FakeRouter.route", "tests/test_route.py"),
+        ("LONGEST_ROUTE", "src/router.py"),
+        ("unmistakabel_step", "tests/test_route.py"),
+        ("where is unmistakble_step defined", "tests/test_route.py"),
+        ("tests/test_route.py", "tests/test_route.py"),
+        ("test_route.py", "tests/test_route.py"),
+        ("src/talk.py", "src/talk.py"),
+    ],
+)
+async def test_what_is_named_comes_first(bench: Bench, tmp_path: Path, question: str, path: str) -> None:
+    await bench.index(write_tree(tmp_path / "tree", PARENTS), name="tree")
+    assert paths(await bench.search(question))[0] == path
+
+
+async def test_a_method_of_a_parent_that_has_none_is_looked_for_elsewhere(bench: Bench, tmp_path: Path) -> None:
+    await bench.index(write_tree(tmp_path / "tree", PARENTS), name="tree")
+    assert {"src/router.py", "src/route.py"} <= set(paths(await bench.search("where is Unknown.route defined")))
+
+
 @pytest.mark.parametrize("modalities", [(Modality.TEXT,), (Modality.STRUCTURAL,), (Modality.TEXT, Modality.SEMANTIC)])
 async def test_a_name_that_only_a_test_defines_lifts_it_in_every_list(
     bench: Bench, tmp_path: Path, modalities: tuple[Modality, ...]
