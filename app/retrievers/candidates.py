@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping, Set
+from typing import Final, NamedTuple
 
 import asyncpg
 
@@ -20,21 +20,31 @@ MOST_DEFINING: Final = 200
 
 _CHUNK: Final = "c.repository_id, c.chunk_id, c.file_id, c.start_line, c.text"
 
+_DEFINITION: Final = f"""
+    SELECT y.repository_id, y.file_id, y.name_line AS start_line FROM symbol y
+    WHERE y.repository_id = ANY($1) AND y.lname = ANY({{names}}::text[]) LIMIT {MOST_SYMBOLS}
+"""
+
+# In the same statement, since to send one takes longer than to run it: rows without a chunk.
+_AND_DEFINITIONS: Final = f"UNION ALL (SELECT d.repository_id, NULL, d.file_id, d.start_line, NULL FROM ({_DEFINITION}) d)"
+
 # OFFSET 0 keeps the repository in the index condition: where the planner trusts in few matches, it asks the trigrams alone and looks for
 # the repository afterwards, and its trust is wrong by a factor of a hundred.
 ANYWHERE: Final = f"""
-    SELECT {_CHUNK}
+    (SELECT {_CHUNK}
     FROM unnest($1::int[]) AS s(repository_id)
     CROSS JOIN LATERAL (SELECT * FROM chunk k WHERE k.repository_id = s.repository_id AND {{condition}} OFFSET 0) c
-    LIMIT $2
+    LIMIT $2)
+    {_AND_DEFINITIONS.format(names="$3")}
 """
 
 FILTERED: Final = f"""{SCOPE}
-    SELECT {_CHUNK}
+    (SELECT {_CHUNK}
     FROM scope s
     CROSS JOIN LATERAL (SELECT * FROM chunk k WHERE k.repository_id = s.repository_id AND {{condition}} OFFSET 0) c
     {LIVE} {SYMBOL_FILTER}
-    LIMIT ${FIRST_FREE}
+    LIMIT ${FIRST_FREE})
+    {_AND_DEFINITIONS.format(names=f"${FIRST_FREE + 1}")}
 """
 
 SAMPLED: Final = f"""{SCOPE}
@@ -68,10 +78,7 @@ FILES: Final = """
         AND f.from_gen <= s.generation AND f.to_gen > s.generation
 """
 
-DEFINITION_LINES: Final = f"""
-    SELECT y.repository_id, y.file_id, y.name_line FROM symbol y
-    WHERE y.repository_id = ANY($1) AND y.lname = ANY($2::text[]) LIMIT {MOST_SYMBOLS}
-"""
+DEFINITION_LINES: Final = _DEFINITION.format(names="$2")
 
 CHUNKS_IN_SCOPE: Final = f"""{SCOPE}
     SELECT count(*) FROM (
@@ -88,6 +95,9 @@ CHUNKS_IN_SCOPE: Final = f"""{SCOPE}
 FileId = tuple[int, int]
 """(repository_id, file_id)"""
 
+DefinitionLines = Mapping[FileId, Set[int]]
+"""The lines of files, 1-based, on which a name is defined."""
+
 
 def file_id(row: asyncpg.Record) -> FileId:
     return row["repository_id"], row["file_id"]
@@ -97,14 +107,26 @@ def id_of(file: LiveFile) -> FileId:
     return file.key.repository_id, file.file_id
 
 
-async def candidates(connection: Connection, query: RetrievalQuery, target: Wanted, most: int) -> list[asyncpg.Record]:
+class Candidates(NamedTuple):
+    """Chunks that may match, and the lines on which files define a name of the literal."""
+
+    chunks: list[asyncpg.Record]
+    defined: DefinitionLines
+
+
+async def candidates(connection: Connection, query: RetrievalQuery, target: Wanted, most: int) -> Candidates:
     """At most so many chunks of the scope that fulfil the condition; without filters also of files that were replaced."""
+    names = target.names()
     if is_filtered(query):
-        condition, values = to_sql(target.condition, "k.text", FIRST_FREE + 1)
-        return await connection.fetch(FILTERED.format(condition=condition), *scope_arguments(query), most, *values)
-    condition, values = to_sql(target.condition, "k.text", 3)
-    repositories = [snapshot.repository_id for snapshot in query.scope.snapshots]
-    return await connection.fetch(ANYWHERE.format(condition=condition), repositories, most, *values)
+        condition, values = to_sql(target.condition, "k.text", FIRST_FREE + 2)
+        rows = await connection.fetch(FILTERED.format(condition=condition), *scope_arguments(query), most, names, *values)
+    else:
+        condition, values = to_sql(target.condition, "k.text", 4)
+        repositories = [snapshot.repository_id for snapshot in query.scope.snapshots]
+        rows = await connection.fetch(ANYWHERE.format(condition=condition), repositories, most, names, *values)
+    if not names:
+        return Candidates(rows, {})
+    return Candidates([row for row in rows if row["chunk_id"] is not None], _by_file(row for row in rows if row["chunk_id"] is None))
 
 
 async def sampled(
@@ -146,14 +168,18 @@ async def files_of(
     return {file_id(row): file_of(row) for row in rows}
 
 
-async def definition_lines(connection: Connection, query: RetrievalQuery, target: Wanted) -> Mapping[FileId, set[int]]:
+async def definition_lines(connection: Connection, query: RetrievalQuery, target: Wanted) -> DefinitionLines:
     """The lines on which files define a name of the literal."""
     names = target.names()
     if not names:
         return {}
+    return _by_file(await connection.fetch(DEFINITION_LINES, [snapshot.repository_id for snapshot in query.scope.snapshots], names))
+
+
+def _by_file(rows: Iterable[asyncpg.Record]) -> DefinitionLines:
     lines: dict[FileId, set[int]] = {}
-    for row in await connection.fetch(DEFINITION_LINES, [snapshot.repository_id for snapshot in query.scope.snapshots], names):
-        lines.setdefault(file_id(row), set()).add(row["name_line"])
+    for row in rows:
+        lines.setdefault(file_id(row), set()).add(row["start_line"])
     return lines
 
 

@@ -142,13 +142,13 @@ async def _with_definitions(
 async def _matches(connection: Connection, query: RetrievalQuery, target: Wanted, live: LiveFilesCache, clock: Clock) -> Matches:
     """The matches of a bounded number of chunks."""
     most = MOST_RANKED if query.every_match and not target.is_block else MOST_CHUNKS
-    rows = await candidates(connection, query, target, most + 1)
+    rows, defined = await candidates(connection, query, target, most + 1)
     overflow = len(rows) > most
     rows = rows[:most]
     if target.is_block:
         files = await files_of(connection, query, set(map(file_id, rows)), live)
         found, unseen = await block_matches(connection, files, target, clock)
-        return Matches(found, overflow, unseen)
+        return Matches(found, overflow, unseen, defined)
     if overflow and query.every_match:
         return Matches((), overflow)
     if overflow and not target.is_like:
@@ -156,8 +156,8 @@ async def _matches(connection: Connection, query: RetrievalQuery, target: Wanted
         read = await read_in_path_order(connection, query, target, Position(0, ""), clock, MOST_CHUNKS)
         return Matches(read.found, read.end is not None, read.unseen)
     if overflow:
-        return await _with_definitions(connection, query, rows, target, live, clock)
-    return await _checked(connection, query, rows, target, live, clock)
+        return replace(await _with_definitions(connection, query, rows, target, live, clock), defined=defined)
+    return replace(await _checked(connection, query, rows, target, live, clock), defined=defined)
 
 
 async def _checked(
@@ -179,7 +179,9 @@ def _chunk_id(row: asyncpg.Record) -> tuple[int, int]:
 
 
 async def _ranked(connection: Connection, query: RetrievalQuery, matches: Matches, target: Wanted, warnings: Sequence[str]) -> RankedList:
-    defined = await definition_lines(connection, query, target) if matches.found else {}
+    defined = matches.defined
+    if defined is None:
+        defined = await definition_lines(connection, query, target) if matches.found else {}
     files = ranked(file_of(found, target, defined.get(id_of(found[0].file), ())) for found in by_file(matches.found))
     told = [*warnings, *(["too_many_matches"] if matches.overflow else []), *(["text_left_out"] if matches.unseen else [])]
     return RankedList(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -35,11 +35,15 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """``overflow``: there are more chunks than were looked at; ``unseen``: of those, some text was left out."""
+    """``overflow``: there are more chunks than were looked at; ``unseen``: of those, some text was left out.
+
+    ``defined``: the lines that define a name of the literal, by (repository_id, file_id); None where nobody has asked for them.
+    """
 
     found: Sequence[Match]
     overflow: bool = False
     unseen: bool = False
+    defined: Mapping[tuple[int, int], Collection[int]] | None = None
 
     @property
     def lines(self) -> int:

@@ -13,7 +13,7 @@ from app.domain.errors import InvalidRequest
 from app.domain.expression import And, Expression, ExpressionMatcher, Not, Term, terms, written
 from app.domain.matching import Matcher, matcher
 from app.domain.query import RetrievalQuery
-from app.retrievers.required import ALWAYS, NEVER, Condition, all_of, any_of, literal_condition, pattern_condition
+from app.retrievers.required import ALWAYS, NEVER, AllOf, AnyOf, Atom, Condition, all_of, any_of, literal_condition, pattern_condition
 from app.retrievers.trigrams import has_trigram, worth_asking
 
 LARGEST_WORK: Final = 10_000_000_000
@@ -27,6 +27,9 @@ _WORK_OF_A_CALL: Final = 25_000
 
 _WORK_OF_A_LINE: Final = 10_000
 """Of one that matches a pattern: each is an object of Python."""
+
+_FEW: Final = 40
+"""Occurrences of a string, than which most chunks have more lines."""
 
 _BATCH: Final = 500_000_000
 _NAME: Final = re.compile(r"[^\W\d]\w*")
@@ -135,6 +138,24 @@ class Clock:
         return monotonic() - self._began > share * self._seconds
 
 
+def most_matching(text: str, condition: Condition | None) -> int:
+    """As many lines of the text may match what needs the condition: no more than hold the one of its strings that is the rarest there."""
+    most = _occurrences(text, condition)
+    return most if most is not None and most < _FEW else min(text.count("\n") + 1, most or len(text) + 1)
+
+
+def _occurrences(text: str, condition: Condition | None) -> int | None:
+    """How often what the condition asks for occurs; None where that is not counted faster than lines."""
+    if isinstance(condition, Atom):
+        return None if condition.any_case else text.count(condition.text)
+    if isinstance(condition, AllOf):
+        return min((count for part in condition.parts if (count := _occurrences(text, part)) is not None), default=None)
+    if isinstance(condition, AnyOf):
+        counts = [_occurrences(text, part) for part in condition.parts]
+        return None if None in counts else sum(filter(None, counts))
+    return None
+
+
 async def matching_lines(texts: Sequence[str], target: Wanted, clock: Clock | None) -> list[list[int] | None]:
     """For each text the 0-based numbers of its lines that match; None for a text that was not looked at, being too long or too late."""
     lines: list[list[int] | None] = []
@@ -143,7 +164,7 @@ async def matching_lines(texts: Sequence[str], target: Wanted, clock: Clock | No
     for text in texts:
         cost = len(text) * target.matcher.size + _WORK_OF_A_CALL * len(target.terms)
         if target.regex:
-            cost += _WORK_OF_A_LINE * (text.count("\n") + 1)
+            cost += _WORK_OF_A_LINE * most_matching(text, None if target.of_chunk else target.condition)
         if cost > LARGEST_WORK or (clock is not None and clock.is_late()):
             lines += await _checked(batch, target, work)
             lines.append(None)

@@ -293,7 +293,7 @@ async def test_too_many_for_a_ranking_is_a_lower_bound_with_the_definition_on_to
 
 
 async def test_a_common_literal_is_sampled_all_over_a_large_scope(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"LARGE_SCOPE": 150, "PROBED": 50, "SAMPLE_MATCHES": 20}.items():
+    for name, value in {"LARGE_SCOPE": 150, "PROBED": 50, "SAMPLE_MATCHES": 20, "LONGEST_WAIT": 30.0}.items():
         monkeypatch.setattr(exact, name, value)
     files = {f"{part}/a{n:02}.py": f"print(needle({n}), other_{n})\n" for part in "abcd" for n in range(40)}
     await bench.index(write_tree(tmp_path / "t", files | {"z.py": "def needle(x):\n    return x\n"}), "t")

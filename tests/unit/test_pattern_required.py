@@ -7,7 +7,9 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.matching import matcher
 from app.retrievers.required import ALWAYS, NEVER, AllOf, AnyOf, Atom, Condition, literal_condition, pattern_condition
+from app.retrievers.wanted import most_matching
 from tests.unit.test_pattern_matching import TOKENS, compiled
 
 PATTERNS = st.lists(
@@ -33,6 +35,14 @@ def test_no_match_is_kept_from_the_matcher(pattern: str, texts: list[str]) -> No
     for text in texts:
         if regexp.search(text):
             assert holds(condition, text), (pattern, text, condition)
+
+
+@settings(max_examples=500, deadline=None)
+@given(PATTERNS.map("".join), st.lists(TEXTS, min_size=10, max_size=100).map("\n".join))
+def test_no_more_lines_match_than_were_reckoned_with(pattern: str, text: str) -> None:
+    if pattern and compiled(pattern) is not None:
+        found = matcher(pattern, regex=True).lines(text)
+        assert len(found) <= most_matching(text, pattern_condition(pattern, any_case=False)) <= text.count("\n") + 1
 
 
 def both(*texts: str, any_case: bool = False) -> AllOf:
