@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from app.domain.vectors import BITS
-from app.retrievers import nearest, text
+from app.retrievers import candidates, nearest, text, traversal
 from app.retrievers.scope import FIRST_FREE
 from app.storage.engine import Connection, connection
 from app.storage.facts import USING_NAMES
@@ -52,6 +52,38 @@ async def test_what_many_references_go_through_is_looked_at_once(bench: Bench, t
         receivers = await own.fetchval("SELECT count(DISTINCT receiver) FROM reference")
     split = [node for node in _nodes(json.loads(row[0])[0]["Plan"]) if "regexp" in node.get("Filter", "")]
     assert [node["Actual Rows"] + node["Rows Removed by Filter"] for node in split] == [receivers]
+
+
+async def test_a_plan_that_is_made_once_reads_what_is_named(bench: Bench, tmp_path: Path) -> None:
+    tree = {f"m{i}.py": f"def make_{i}(task):\n" + "".join(f"    task.made_{n}()\n" for n in range(100)) for i in range(60)}
+    await bench.index(write_tree(tmp_path / "tree", tree))
+    async with connection(bench.backend.dsn) as own:
+        await own.execute("ANALYZE; SET plan_cache_mode = force_generic_plan")
+        key = await own.fetchrow("SELECT repository_id, branch_id, current_gen FROM branch")
+        assert key is not None
+        scope = [f"'{{{value}}}'" for value in key]
+        possible = [*scope, *["NULL"] * (FIRST_FREE - 4), "'{made_7}'"]
+        assert await _planned_once(own, traversal.POSSIBLE, possible) == {"reference": 60, "file": 60, "symbol": 60}
+        anywhere = candidates.ANYWHERE.format(condition="k.text LIKE $4")
+        found = await _planned_once(own, anywhere, [scope[0], "10", "'{make_7}'", "'%make_7(%'"])
+        assert found == {"chunk": 1, "symbol": 1}
+
+
+async def _planned_once(own: Connection, statement: str, values: Sequence[str]) -> dict[str, float]:
+    """The rows of each table that a statement reads with a plan that knows no values, those that are filtered out among them."""
+    await own.execute(f"PREPARE once AS {statement}")
+    (row,) = await own.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE once({', '.join(values)})")
+    await own.execute("DEALLOCATE once")
+    return _rows_read(row)
+
+
+def _rows_read(row: asyncpg.Record) -> dict[str, float]:
+    read: dict[str, float] = {}
+    for node in _nodes(json.loads(row[0])[0]["Plan"]):
+        rows = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+        if rows and "Relation Name" in node:
+            read[node["Relation Name"]] = read.get(node["Relation Name"], 0) + rows
+    return read
 
 
 async def _most_rows(own: Connection, statement: str, *own_arguments: object) -> float:
