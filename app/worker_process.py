@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from asyncio.subprocess import Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -28,13 +28,16 @@ _log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
-async def running_worker(command: Sequence[str] | None = None, *, attempts: int | None = None) -> AsyncIterator[asyncio.Task[None]]:
+async def running_worker(
+    command: Sequence[str] | None = None, *, attempts: int | None = None, ready: asyncio.Event | None = None
+) -> AsyncIterator[asyncio.Task[None]]:
     """A worker runs beside the block; it is started again when it dies and stopped at the end.
 
-    ``command`` is run instead of ``fourfold worker`` when given. The task that is yielded ends only when the worker died soon after its
+    ``command`` is run instead of ``fourfold worker`` when given. It begins when its input ends, which is when ``ready`` is set: what it
+    loads before takes a second. The task that is yielded ends only when the worker died soon after its
     start for ``attempts`` times in a row, and then with FourfoldError; None: it is tried for ever.
     """
-    keeper = asyncio.create_task(_keep_running(command or _worker_command(), attempts))
+    keeper = asyncio.create_task(_keep_running(command or _worker_command(), attempts, ready))
     try:
         yield keeper
     finally:
@@ -43,15 +46,19 @@ async def running_worker(command: Sequence[str] | None = None, *, attempts: int 
             await keeper
 
 
-async def _keep_running(command: Sequence[str], attempts: int | None) -> None:
+async def _keep_running(command: Sequence[str], attempts: int | None, ready: asyncio.Event | None) -> None:
     failures = 0
     while attempts is None or failures < attempts:
         if failures:
             await asyncio.sleep(min(2.0 ** (failures - 1), _LONGEST_BACKOFF_SECONDS))
         started = time.monotonic()
         # In a session of its own: Ctrl-C reaches this process alone, which then stops the worker in order.
-        process = await asyncio.create_subprocess_exec(*command, env=_environment(), start_new_session=True)
+        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, env=_environment(), start_new_session=True)
         try:
+            if ready is not None:
+                await ready.wait()
+            if process.stdin is not None:
+                process.stdin.close()
             status = await process.wait()
         except asyncio.CancelledError:
             await _stop(process)

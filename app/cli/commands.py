@@ -109,6 +109,9 @@ def worker(
         die_with_parent(child)
     from app import worker as worker_module
 
+    if child is not None:
+        sys.stdin.read()  # ends when the process that started this one has opened the store
+
     async def run() -> None:
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -65,13 +65,15 @@ async def serve(
     stop = asyncio.Event()
     _on_signals(stop)
     with listener:
-        async with AsyncExitStack() as stack:
+        async with AsyncExitStack() as stack, AsyncExitStack() as workers:  # the worker goes before the store does
+            opened = asyncio.Event()
+            if worker:
+                await workers.enter_async_context(running_worker(ready=opened))
             service = await _unless_stopped(stack.enter_async_context(open_service()), stop)
             if service is None:
                 return
             await require_keys(service, settings)
-            if worker:
-                await stack.enter_async_context(running_worker())
+            opened.set()
             _spare_collector()
             heap.keep_small()
             await _serve_http(service, settings, listener, stop, on_ready)

@@ -141,6 +141,27 @@ async def test_a_worker_that_dies_is_started_again(tmp_path: Path) -> None:
     assert not is_alive(pids()[1])
 
 
+async def test_a_worker_begins_when_its_parent_is_ready(tmp_path: Path) -> None:
+    ready = asyncio.Event()
+    told, begun = tmp_path / "told", tmp_path / "begun"
+    command = script(
+        f"""
+        import sys, time
+        from pathlib import Path
+        Path({str(told)!r}).touch()
+        sys.stdin.read()
+        Path({str(begun)!r}).touch()
+        time.sleep(60)
+        """
+    )
+    async with running_worker(command, ready=ready):
+        await until(told.exists)
+        await asyncio.sleep(0.2)
+        assert not begun.exists()
+        ready.set()
+        await until(begun.exists)
+
+
 async def test_a_worker_that_never_starts_is_given_up() -> None:
     async with running_worker(script("raise SystemExit(3)"), attempts=2) as keeper:
         with pytest.raises(FourfoldError, match="does not stay alive"):
