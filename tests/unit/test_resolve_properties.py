@@ -9,6 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.domain.facts import FileFacts
+from app.indexing.resolution.affected import passed_on
+from app.indexing.resolution.carried import vocabulary
 from app.indexing.resolve import DefinitionIndex, ResolvedEdge, affected_names, must_resolve, resolve_file, stale_modules
 from tests.unit.resolve_cases import facts, named_edges
 
@@ -187,6 +189,17 @@ def test_incremental_and_full_builds_agree(changes: list[tuple[str, str | None]]
         assert {module.path for module in stale_modules(index, affected)} <= again.keys()
         edges = kept | again
         assert edges == built(files)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.sampled_from(CHANGES), max_size=6))
+def test_a_file_depends_on_no_word_that_it_does_not_have(changes: list[tuple[str, str | None]]) -> None:
+    """What passes a change on is looked for only in files that have a changed word."""
+    for file in facts(SOURCES | {path: source for path, source in changes if source is not None}):
+        index = DefinitionIndex([file])
+        for module in index.modules.values():
+            depends = {word for _, words in passed_on(module) for word in words if not word.endswith("(")}
+            assert depends <= vocabulary(module)
 
 
 @pytest.mark.parametrize("path", ["pkg/base.py", "other.py"])

@@ -315,7 +315,7 @@ class _Spread:
         calls = frozenset(name for path, name in self._given if path == module.path)
         if not calls and self._names.isdisjoint(vocabulary(module)):
             return
-        for name, words in _passed_on(module):
+        for name, words in passed_on(module):
             if not (self._names.isdisjoint(words) and calls.isdisjoint(words)):
                 self._bind(module.path, name)
 
@@ -329,7 +329,7 @@ class _Spread:
             self._others.add((path, name))
 
 
-def _passed_on(module: Module) -> Sequence[Carried]:
+def passed_on(module: Module) -> Sequence[Carried]:
     """All names of a file that pass a change on, with the words that they depend on, read once: they are asked for at every change."""
     if module.passed_on is None:
         module.passed_on = [*_declared_by(module), *carried_by(module), *signature_words(module)]

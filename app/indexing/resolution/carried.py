@@ -41,9 +41,9 @@ def binding_words(module: Module) -> frozenset[str]:
 def vocabulary(module: Module) -> frozenset[str]:
     """All words that anything in a file can depend on (``carried_by``, ``signature_words`` and what definitions declare), read once."""
     if module.vocabulary is None:
-        written = [binding.target for binding in module.assigned if binding.kind is BindingKind.DECORATE]
-        written += [definition.signature for definition in module.definitions]
-        module.vocabulary = binding_words(module).union(_WORD.findall("\n".join(written)), *_STEPS.values())
+        decorated = (binding.target for binding in module.assigned if binding.kind is BindingKind.DECORATE)
+        signatures = "\n".join([definition.signature for definition in module.definitions])
+        module.vocabulary = binding_words(module).union(map(intern, _WORD.findall(signatures)), decorated, *_STEPS.values())
     return module.vocabulary
 
 
