@@ -108,6 +108,16 @@ class Candidate(NamedTuple):
     features: Mapping[str, float] = NO_FEATURES
     rescored: float | None = None
 
+    # What is made of most of an answer's hundreds of candidates is made by place: ``_replace`` takes thrice as long.
+
+    def demoted(self, factor: float, reason: str) -> Candidate:
+        """With a score that is ``factor`` times as high, and why."""
+        return Candidate(*self[:4], self.score * factor, *self[5:9], factor, reason, *self[11:])
+
+    def with_rescored(self, features: Mapping[str, float], rescored: float) -> Candidate:
+        """With the features that were summed, and their sum."""
+        return Candidate(*self[:11], features, rescored)
+
 
 class FileLink(NamedTuple):
     """How many edges of the dependency graph lead from one file to another of the same repository."""

@@ -182,6 +182,8 @@ class TermFinder:
 
     def tokens(self, text: str) -> frozenset[str]:
         """The words of a text in which a term is said."""
+        if text.isascii():
+            return frozenset([token for token in set(tokens(text)) if not self._terms.isdisjoint(token_terms(token))])
         return frozenset(token for token in set(_TOKEN.findall(text)) if not self._terms.isdisjoint(_terms_in(token)))
 
     def spans(self, line: str, tokens: Set[str]) -> list[tuple[int, int]]:

@@ -66,7 +66,7 @@ class Embedders:
         return choice
 
     def _static(self, _model: str | None) -> Choice:
-        return Choice("static", "static", QueryVectorCache(StaticEmbedder()), batch=256, cached=False)
+        return Choice("static", "static", QueryVectorCache(StaticEmbedder(), in_place=True), batch=256, cached=False)
 
     def _minilm(self, _model: str | None) -> Choice:
         return Choice("minilm", "all-MiniLM-L6-v2", QueryVectorCache(MiniLmEmbedder(threads=_THREADS)), batch=8)

@@ -17,7 +17,7 @@ def boost_factor(centrality: float, profile: BoostProfile) -> float:
 
 def boost(candidates: Sequence[Candidate], centralities: Mapping[tuple[int, int], float], profile: BoostProfile) -> list[Candidate]:
     """A file's centrality is that of the chunk it shows; ``centralities`` maps (repository_id, chunk_id), absent means 0."""
-    return by_score(_boosted(candidate, centralities, profile) for candidate in candidates)
+    return by_score([_boosted(candidate, centralities, profile) for candidate in candidates])
 
 
 def _boosted(candidate: Candidate, centralities: Mapping[tuple[int, int], float], profile: BoostProfile) -> Candidate:

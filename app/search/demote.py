@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from app.domain.code import PathClass
 from app.domain.query import Filters, Intent
@@ -79,12 +80,18 @@ def _demoted(candidate: Candidate, wanted: frozenset[PathClass], outdated: froze
     if outdated and not outdated.isdisjoint(_versions(candidate)):
         factor *= profile.old_version
         reasons.append("old version")
-    if _PRIVATE.search(candidate.key.path):
+    if _is_private(candidate.key.path):
         factor *= profile.private
         reasons.append("private")
     if not reasons:
         return candidate
-    return candidate._replace(score=candidate.score * factor, demotion=factor, demotion_reason=", ".join(reasons))
+    return candidate.demoted(factor, ", ".join(reasons))
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_private(path: str) -> bool:
+    """Remembered: the same files are found again and again."""
+    return _PRIVATE.search(path) is not None
 
 
 def _outdated(candidates: Sequence[Candidate], asked: frozenset[int]) -> frozenset[Version]:

@@ -7,24 +7,27 @@ Raw scores of different modalities never mix. The result does not depend on the 
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from operator import attrgetter
 from typing import overload
 
 from app.domain.query import Modality
 from app.domain.ranking import Candidate, ChunkHit, Contribution, Evidence, FileHit, FileKey, RankedList
 from app.search.route import Plan
 
+_SCORE = attrgetter("score")
+
 
 def weighted_rrf(lists: Mapping[Modality, RankedList], plan: Plan) -> list[Candidate]:
     """The files of all lists, best first; ties in path order."""
-    found: dict[FileKey, list[tuple[Contribution, FileHit]]] = {}
+    found: dict[FileKey, list[tuple[Contribution, FileHit]]] = defaultdict(list)
     for modality, weight in sorted(plan.modalities):
         for rank, hit in enumerate(lists[modality].files if modality in lists else ()):
-            contribution = Contribution(modality, rank, weight, weight / (plan.k + rank + 1))
-            found.setdefault(hit.key, []).append((contribution, hit))
+            found[hit.key].append((Contribution(modality, rank, weight, weight / (plan.k + rank + 1)), hit))
     largest = {modality: _largest_chunk_score(ranked) for modality, ranked in lists.items()}
-    return by_score(_fused(parts, largest) for parts in found.values())
+    return by_score([_fused(parts, largest) for parts in found.values()])
 
 
 def in_list_order(ranked: RankedList, weight: float) -> list[Candidate]:
@@ -38,7 +41,17 @@ def in_list_order(ranked: RankedList, weight: float) -> list[Candidate]:
 
 def by_score(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Best first; ties in path order, so that the same evidence always gives the same list."""
-    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.key.path, candidate.key.repository_id))
+    ordered = sorted(candidates, key=_SCORE, reverse=True)
+    start = 0
+    for count in Counter(map(_SCORE, ordered)).values():  # in the order of the list
+        if count > 1:  # few are as good as others, and paths are slow to compare
+            ordered[start : start + count] = sorted(ordered[start : start + count], key=_by_path)
+        start += count
+    return ordered
+
+
+def _by_path(candidate: Candidate) -> tuple[str, int]:
+    return candidate.key.path, candidate.key.repository_id
 
 
 def _largest_chunk_score(ranked: RankedList) -> float:
@@ -76,7 +89,10 @@ class _MergedChunks(Sequence[ChunkHit]):
         return self._merged
 
     def __bool__(self) -> bool:
-        return any(hit.chunks for _, hit in self._parts)
+        for _, hit in self._parts:  # noqa: SIM110  a generator takes thrice as long, and every file is asked
+            if hit.chunks:
+                return True
+        return False
 
     def __len__(self) -> int:
         return len(self._all())
@@ -127,13 +143,4 @@ def _added_up(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Mo
 def _candidate(
     hit: FileHit, score: float, chunks: Sequence[ChunkHit], contributions: tuple[Contribution, ...], features: Mapping[str, float]
 ) -> Candidate:
-    return Candidate(
-        key=hit.key,
-        file_id=hit.file_id,
-        language=hit.language,
-        path_class=hit.path_class,
-        score=score,
-        chunks=chunks,
-        contributions=contributions,
-        features=features,
-    )
+    return Candidate(*hit[:4], score, chunks, contributions, features=features)

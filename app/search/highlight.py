@@ -6,6 +6,7 @@ A highlight's offsets are code points of the line as it stands in the file, also
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -22,6 +23,7 @@ LONGEST_SHOWN_LINE: Final = 400
 
 _BEFORE_MATCH: Final = 100
 _LONGEST_READ_LINE: Final = 20_000  # words are looked for in that much of a line; literals in all of it
+_LINE_END: Final = re.compile("\n")
 _NAMING_INTENTS: Final = frozenset({Intent.FIND_DEFINITION, Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS})
 
 Spans = Iterable[tuple[int, int]]
@@ -46,16 +48,17 @@ def highlights(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[Evide
     lines = chunk.text.split("\n")
     names = _names(query)
     if names and query.classification.intent in _NAMING_INTENTS:
-        by_name = _marked(chunk, _each_line(lines, lambda line: _name_spans(line, names)))
+        by_name = _marked(chunk, _each_line(lines, range(len(lines)), lambda line: _name_spans(line, names)))
         if by_name:
             return by_name
     finder = TermFinder(frozenset(query.terms.terms))
-    said = finder.tokens("\n".join(line[:_LONGEST_READ_LINE] for line in lines))
+    read = "\n".join([line[:_LONGEST_READ_LINE] for line in lines])
+    said = finder.tokens(read)
 
     def find(line: str) -> Spans:
-        return [*(finder.spans(line, said) if any(token in line for token in said) else ()), *_name_spans(line, names)]
+        return [*finder.spans(line, said), *_name_spans(line, names)]
 
-    return _marked(chunk, _each_line(lines, find))
+    return _marked(chunk, _each_line(lines, range(len(lines)) if names else _lines_with(read, said), find))
 
 
 def cost_of_marking(query: RetrievalQuery) -> int:
@@ -101,10 +104,23 @@ def _marked(chunk: ChunkText, spans_by_line: Iterable[tuple[int, Spans]]) -> tup
     return tuple(marks)
 
 
-def _each_line(lines: Sequence[str], find: Callable[[str], Spans]) -> Iterator[tuple[int, Spans]]:
-    for index, line in enumerate(lines):
-        if spans := list(find(line[:_LONGEST_READ_LINE])):
+def _each_line(lines: Sequence[str], at: Iterable[int], find: Callable[[str], Spans]) -> Iterator[tuple[int, Spans]]:
+    for index in at:
+        if spans := list(find(lines[index][:_LONGEST_READ_LINE])):
             yield index, merge_spans(spans)
+
+
+def _lines_with(text: str, pieces: Iterable[str]) -> list[int]:
+    """The lines of a text in which one of the pieces stands, ascending: far fewer than there are."""
+    ends = [*(match.start() for match in _LINE_END.finditer(text)), len(text)]
+    found = set()
+    for piece in pieces:
+        at = text.find(piece)
+        while at >= 0:
+            line = bisect_left(ends, at)
+            found.add(line)
+            at = text.find(piece, ends[line])
+    return sorted(found)
 
 
 def _literal_spans(chunk: ChunkText, query: RetrievalQuery, evidence: Sequence[Evidence]) -> Iterator[tuple[int, Spans]]:

@@ -68,11 +68,12 @@ def _yardsticks(candidates: Iterable[Candidate]) -> Mapping[str, float]:
     largest: dict[str, float] = {}
     least_demoted = 0.0
     for candidate in candidates:
-        least_demoted = max(least_demoted, candidate.demotion)
+        demotion = candidate.demotion
+        if demotion > least_demoted:
+            least_demoted = demotion
         for name, value in candidate.features.items():
-            counted = value * candidate.demotion
-            if counted > largest.get(name, 0.0):
-                largest[name] = counted
+            if value and value * demotion > largest.get(name, 0.0):
+                largest[name] = value * demotion
     return {name: value / least_demoted for name, value in largest.items()}
 
 
@@ -82,6 +83,7 @@ def feature_values(candidate: Candidate, single: bool, features: Sequence[Featur
 
 
 def _rescored(candidate: Candidate, terms: Sequence[_Term]) -> Candidate:
-    values = {term.name: term.of(candidate.features.get(term.raw, 0.0)) for term in terms}
-    total = sum(term.weight * values[term.name] for term in terms)
-    return candidate._replace(features=values, rescored=total * candidate.demotion)
+    raw = candidate.features
+    values = {term.name: term.of(raw.get(term.raw, 0.0)) for term in terms}
+    total = sum([term.weight * value for term, value in zip(terms, values.values(), strict=True)])
+    return candidate.with_rescored(values, total * candidate.demotion)
