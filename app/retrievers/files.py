@@ -7,7 +7,7 @@ than the sum of all.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from app.domain.code import PathClass
@@ -29,7 +29,7 @@ class FoundChunk(NamedTuple):
 def coherent_sum(scores: Iterable[float], decay: float) -> float:
     """Σ of the five best scores, the i-th times ``decay ** i``."""
     best = sorted(scores, reverse=True)[:BEST_CHUNKS]
-    return sum(score * decay**i for i, score in enumerate(best))
+    return best[0] if len(best) == 1 else sum([score * decay**i for i, score in enumerate(best)])  # most files have one
 
 
 def group_by_file(found: Iterable[FoundChunk]) -> dict[FileKey, list[FoundChunk]]:
@@ -38,7 +38,11 @@ def group_by_file(found: Iterable[FoundChunk]) -> dict[FileKey, list[FoundChunk]
     for item in found:
         known = chunks[item.key].get(item.hit.chunk_id)
         chunks[item.key][item.hit.chunk_id] = item if known is None else _merge(known, item)
-    return {key: sorted(by_id.values(), key=lambda item: (-item.hit.score, item.hit.chunk_id)) for key, by_id in chunks.items()}
+    return {key: _best_first(by_id.values()) for key, by_id in chunks.items()}
+
+
+def _best_first(chunks: Collection[FoundChunk]) -> list[FoundChunk]:
+    return list(chunks) if len(chunks) == 1 else sorted(chunks, key=lambda item: (-item.hit.score, item.hit.chunk_id))
 
 
 def _merge(first: FoundChunk, second: FoundChunk) -> FoundChunk:

@@ -374,22 +374,25 @@ class _Scored:
                 order = (negative, private, nested, file.key.path, line, exact, self.repository_id, file_id, place)
                 yield order, self, file, place
 
-    def completed(self, file: LiveFile, place: int) -> FoundDefinition:
-        """One of the definitions with all that is known of it."""
-        table, definition, name = self.table, int(self.definitions[place]), int(self.names[place])
-        kind = KINDS[table.kinds[definition]]
-        return FoundDefinition(
-            file,
-            int(table.chunks[definition]),
-            table.names[name],
-            table.qualified(name, definition),
-            int(table.lines[definition]),
-            bool(table.exported[definition]),
-            bool(table.top_level[definition]),
-            float(self.exact[place]),
-            float(self.coverage[place]),
-            self.matcher.worths(table.words[name]) if self.matcher and (kind.is_type or kind.is_callable) else {},
+    def completed(self, chosen: Sequence[tuple[LiveFile, int]]) -> Iterator[FoundDefinition]:
+        """Some of the definitions with all that is known of them."""
+        table, places = self.table, [place for _, place in chosen]
+        definitions = self.definitions[places]
+        columns = (
+            definitions.tolist(),
+            self.names[places].tolist(),
+            table.kinds[definitions].tolist(),
+            table.chunks[definitions].tolist(),
+            table.lines[definitions].tolist(),
+            table.exported[definitions].tolist(),
+            table.top_level[definitions].tolist(),
+            self.exact[places].tolist(),
+            self.coverage[places].tolist(),
         )
+        for (file, _), definition, name, kind, chunk_id, line, exported, top_level, exact, coverage in zip(chosen, *columns, strict=True):
+            words = self.matcher.worths(table.words[name]) if self.matcher and _SAYS[kind] else {}
+            qualified = table.qualified(name, definition)
+            yield FoundDefinition(file, chunk_id, table.names[name], qualified, line, exported, top_level, exact, coverage, words)
 
     def found_in(self, live: Mapping[int, LiveFiles]) -> Iterable[LiveFile]:
         """The files of the definitions."""
@@ -404,7 +407,9 @@ def _best(scored: Sequence[_Scored], live: Mapping[int, LiveFiles], most: int | 
     least = np.partition(total, -most)[-most] if most is not None and len(total) > most else -np.inf
     found = [entry for item, value in zip(scored, worth, strict=True) for entry in item.ordered(live[item.repository_id], value, least)]
     found.sort(key=itemgetter(0))
-    return [item.completed(file, place) for _, item, file, place in found[:most]]
+    found = found[:most]
+    made = {item.repository_id: item.completed([(file, place) for _, owner, file, place in found if owner is item]) for item in scored}
+    return [next(made[item.repository_id]) for _, item, _, _ in found]
 
 
 class _Exactness:
@@ -462,5 +467,8 @@ def _exact_weight(kind: SymbolKind) -> float:
 
 _COVERAGE_WEIGHTS: Final = np.array([1.0 if kind.is_type else 0.9 if kind.is_callable else 0.4 for kind in KINDS])
 """By a kind's number."""
+
+_SAYS: Final = [kind.is_type or kind.is_callable for kind in KINDS]
+"""By a kind's number whether the words of its names count as what a file defines."""
 
 _NUMBERS: Final = {kind.value: number for number, kind in enumerate(KINDS)}

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from app.domain.code import PathClass
 from app.domain.query import Filters, Intent
-from app.domain.ranking import Candidate
+from app.domain.ranking import Candidate, FileKey
 from app.search.fuse import by_score
 from app.search.profiles import DemotionProfile
 
@@ -74,10 +74,10 @@ def _is_in(phrase: str, words: str) -> bool:
 
 def _demoted(candidate: Candidate, wanted: frozenset[PathClass], outdated: frozenset[Version], profile: DemotionProfile) -> Candidate:
     factor, reasons = 1.0, []
-    if candidate.path_class not in wanted and candidate.path_class in profile.factors:
+    if candidate.path_class in profile.factors and candidate.path_class not in wanted:
         factor *= profile.factors[candidate.path_class]
         reasons.append(candidate.path_class.value)
-    if outdated and not outdated.isdisjoint(_versions(candidate)):
+    if outdated and not outdated.isdisjoint(_versions(candidate.key)):
         factor *= profile.old_version
         reasons.append("old version")
     if _is_private(candidate.key.path):
@@ -98,18 +98,14 @@ def _outdated(candidates: Sequence[Candidate], asked: frozenset[int]) -> frozens
     """The versions that have a newer one beside them; when the question names versions, all that have a named one beside them."""
     beside: dict[tuple[int, str], set[int]] = {}
     for candidate in candidates:
-        for place, version in _versions(candidate):
+        for place, version in _versions(candidate.key):
             beside.setdefault(place, set()).add(version)
     return frozenset((place, version) for place, versions in beside.items() for version in versions - (asked & versions or {max(versions)}))
 
 
-def _versions(candidate: Candidate) -> list[Version]:
+@lru_cache(maxsize=1 << 14)
+def _versions(key: FileKey) -> Sequence[Version]:
     """((repository, parent directory), number) of each ``v<number>`` directory in the path."""
-    found: list[Version] = []
-    if "/v" not in candidate.key.path and not candidate.key.path.startswith("v"):  # nearly all
-        return found
-    directories = candidate.key.path.split("/")[:-1]
-    for depth, directory in enumerate(directories):
-        if match := _VERSION_DIRECTORY.fullmatch(directory):
-            found.append(((candidate.key.repository_id, "/".join(directories[:depth])), int(match[1][:9])))
-    return found
+    directories = key.path.split("/")[:-1]
+    matches = ((depth, _VERSION_DIRECTORY.fullmatch(directory)) for depth, directory in enumerate(directories))
+    return [((key.repository_id, "/".join(directories[:depth])), int(match[1][:9])) for depth, match in matches if match]

@@ -6,6 +6,7 @@ out: who looks for the variant still finds it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
@@ -24,7 +25,11 @@ Names = Mapping[FileKey, frozenset[str]]
 
 def possible_twins(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Those of the first candidates that may have a twin among them, by their paths."""
-    return [candidate for candidate in candidates[:LOOKED_AT] if any(_may_be_twins(candidate, other) for other in candidates[:LOOKED_AT])]
+    beside: dict[tuple[int, str], list[Candidate]] = defaultdict(list)
+    for candidate in candidates[:LOOKED_AT]:
+        beside[candidate.key.repository_id, candidate.key.path.rpartition("/")[0]].append(candidate)
+    twins = {c.key for same in beside.values() if len(same) > 1 for c in same if any(_may_be_twins(c, other) for other in same)}
+    return [candidate for candidate in candidates[:LOOKED_AT] if candidate.key in twins]
 
 
 def demote_twins(candidates: Sequence[Candidate], names: Names, factor: float) -> list[Candidate]:

@@ -46,6 +46,7 @@ class NameTable:
         counts = np.array([len(group.qualified) for group in ordered], np.int64)
         self._ends = np.cumsum(counts)
         self._starts = self._ends - counts
+        self._first: list[int] = self._starts.tolist()
         columns = np.frombuffer(b"".join(group.packed for group in ordered), PACKED)
         self.files: NDArray[np.int32] = columns["file"].astype(np.int32)
         self.chunks: NDArray[np.int32] = columns["chunk"].astype(np.int32)
@@ -79,7 +80,7 @@ class NameTable:
 
     def qualified(self, name: int, definition: int) -> str:
         """The qualified name of a definition of this name."""
-        return self._qualified[name][definition - int(self._starts[name])]
+        return self._qualified[name][definition - self._first[name]]
 
 
 def _having(words: Sequence[Sequence[str]]) -> tuple[Mapping[str, tuple[int, int]], NDArray[np.int32]]:
