@@ -5,10 +5,12 @@ What an answer has hundreds of is a named tuple: made and copied in a third of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from app.domain.code import PathClass
 from app.domain.query import Classification, Filters, Modality, Position, Preset, Scope, Strategy
@@ -117,6 +119,21 @@ class Candidate(NamedTuple):
     def with_rescored(self, features: Mapping[str, float], rescored: float) -> Candidate:
         """With the features that were summed, and their sum."""
         return Candidate(*self[:11], features, rescored)
+
+
+Scored = TypeVar("Scored", FileHit, Candidate)
+_SCORE: Final = attrgetter("score")
+
+
+def best_first(found: Iterable[Scored], otherwise: Callable[[Scored], Any]) -> list[Scored]:
+    """By score; those of equal score by ``otherwise``, of which few are asked: paths are slow to compare."""
+    ordered = sorted(found, key=_SCORE, reverse=True)
+    start = 0
+    for count in Counter(map(_SCORE, ordered)).values():  # in the order of the list
+        if count > 1:
+            ordered[start : start + count] = sorted(ordered[start : start + count], key=otherwise)
+        start += count
+    return ordered
 
 
 class FileLink(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from app.domain.code import PathClass
-from app.domain.ranking import ChunkHit, FileHit, FileKey
+from app.domain.ranking import ChunkHit, FileHit, FileKey, best_first
 
 BEST_CHUNKS = 5
 
@@ -58,6 +58,4 @@ def file_hit(chunks: list[FoundChunk], score: float, features: Mapping[str, floa
 
 def ranked(files: Iterable[FileHit]) -> tuple[FileHit, ...]:
     """Best first; of equal scores source before tests and the rest, then the order of paths, so that the answer is always the same."""
-    return tuple(
-        sorted(files, key=lambda file: (-file.score, file.path_class is not PathClass.SOURCE, file.key.path, file.key.repository_id))
-    )
+    return tuple(best_first(files, lambda file: (file.path_class is not PathClass.SOURCE, file.key.path, file.key.repository_id)))

@@ -7,17 +7,14 @@ Raw scores of different modalities never mix. The result does not depend on the 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from operator import attrgetter
 from typing import overload
 
 from app.domain.query import Modality
-from app.domain.ranking import Candidate, ChunkHit, Contribution, Evidence, FileHit, FileKey, RankedList
+from app.domain.ranking import Candidate, ChunkHit, Contribution, Evidence, FileHit, FileKey, RankedList, best_first
 from app.search.route import Plan
-
-_SCORE = attrgetter("score")
 
 
 def weighted_rrf(lists: Mapping[Modality, RankedList], plan: Plan) -> list[Candidate]:
@@ -41,17 +38,7 @@ def in_list_order(ranked: RankedList, weight: float) -> list[Candidate]:
 
 def by_score(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Best first; ties in path order, so that the same evidence always gives the same list."""
-    ordered = sorted(candidates, key=_SCORE, reverse=True)
-    start = 0
-    for count in Counter(map(_SCORE, ordered)).values():  # in the order of the list
-        if count > 1:  # few are as good as others, and paths are slow to compare
-            ordered[start : start + count] = sorted(ordered[start : start + count], key=_by_path)
-        start += count
-    return ordered
-
-
-def _by_path(candidate: Candidate) -> tuple[str, int]:
-    return candidate.key.path, candidate.key.repository_id
+    return best_first(candidates, lambda candidate: (candidate.key.path, candidate.key.repository_id))
 
 
 def _largest_chunk_score(ranked: RankedList) -> float:
