@@ -23,8 +23,8 @@ from app.storage.pool import Pool
 MOST_CHUNKS: Final = 400_000
 """Of a scope that is kept: more take seconds to read."""
 
-MOST_DEFINITIONS: Final = 1_000_000
-"""Of all generations in memory, about 200 bytes each; the one that was asked for longest ago goes first."""
+MOST_DEFINITIONS: Final = 600_000
+"""Of all generations in memory, about 320 bytes each; the one that was asked for longest ago goes first."""
 
 DEFINITIONS_OF_ALL: Final = f"""
     SELECT c.name, c.lname, c.words, array_agg(c.qualified ORDER BY c.file_id, c.ordinal) AS qualified,
