@@ -28,7 +28,7 @@ _WORK_OF_A_CALL: Final = 25_000
 _WORK_OF_A_LINE: Final = 10_000
 """Of one that matches a pattern: each is an object of Python."""
 
-_FEW: Final = 40
+FEW: Final = 40
 """Occurrences of a string, than which most chunks have more lines."""
 
 _BATCH: Final = 500_000_000
@@ -139,9 +139,12 @@ class Clock:
 
 
 def most_matching(text: str, condition: Condition | None) -> int:
-    """As many lines of the text may match what needs the condition: no more than hold the one of its strings that is the rarest there."""
+    """As many lines of the text may match what needs the condition: no more than hold the one of its strings that is the rarest there.
+
+    A few more than there are is close enough: lines are counted only where it matters.
+    """
     most = _occurrences(text, condition)
-    return most if most is not None and most < _FEW else min(text.count("\n") + 1, most or len(text) + 1)
+    return most if most is not None and most < FEW else min(text.count("\n") + 1, most or len(text) + 1)
 
 
 def _occurrences(text: str, condition: Condition | None) -> int | None:
