@@ -118,7 +118,7 @@ def _questions(names: Sequence[str], number: int) -> list[tuple[SearchRequest, M
 
 
 async def _places(service: Service, question: SearchRequest, modality: Modality, repository: str) -> set[Place]:
-    """Where the answer is, over all its pages. In no order: the weights of words know of a repository's past.
+    """Where the answer is, over all its pages. In no order: the weights of words and the centralities know of a repository's past.
 
     Of what is found by meaning only the first page, without the last nearness on it: of those that are equally near, some are cut off.
     """
@@ -135,7 +135,7 @@ async def _places(service: Service, question: SearchRequest, modality: Modality,
         if modality is Modality.SEMANTIC:
             farthest = min((nearness for *_, nearness in found), default=0.0)
             return {place for place in found if place[3] > farthest} if answer.next_cursor else found
-        if answer.next_cursor is None or not question.literal:
+        if answer.next_cursor is None:
             return found
         page = replace(page, cursor=answer.next_cursor)
 
