@@ -5,8 +5,10 @@ The table that comes of it is committed as docs/tenancy.md; ``make tenancy`` wri
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from app.domain.query import Modality, SearchRequest
 from app.http.access import NEEDS, Needs
 from app.http.app import openapi_document
 from app.indexing.parse import ParsePool
+from app.observability import metrics
 from app.storage.pool import Pool
 from app.storage.row_security import POLICIES
 from tests.contract.markdown import ROOT
@@ -208,6 +211,34 @@ async def test_answers_are_those_of_a_store_without_the_other(shared: World, alo
         own = await shared.ask("beta search", **body)
         seen += own.status_code == 200 and TRACES.search(json.dumps(own.json()["results"])) is not None
     assert seen >= 3, "the other tenant finds its own"
+
+
+async def test_what_is_kept_in_memory_for_all_answers_nobody_of_the_other(shared: World, alone: World) -> None:
+    for made, names in ((shared, ["alpha", "beta"]), (alone, ["alpha"])):
+        for repositories in (["alpha"], names):
+            await _until_kept(made, repositories)
+    for question in QUESTIONS:
+        with_beta, without = await shared.ask("alpha search", **question), await alone.ask("alpha search", **question)
+        assert (with_beta.status_code, steady(with_beta.text)) == (without.status_code, steady(without.text)), question
+
+
+async def _until_kept(made: World, repositories: list[str]) -> None:
+    """Ask with the key that sees everything until centralities, links, names and postings come from memory."""
+    for _ in range(200):
+        before = _from_memory()
+        for question in ("how are debts and coins added up to a total", "shared_total"):
+            answer = await made.ask("all search", query=question, repositories=repositories, preset="thorough")
+            assert answer.status_code == 200, answer.text
+        after = _from_memory()
+        if all(after.get(kind, 0) > before.get(kind, 0) for kind in ("centralities", "links", "names", "postings")):
+            return
+        await asyncio.sleep(0.05)
+    pytest.fail(f"not in memory: {_from_memory()}")
+
+
+def _from_memory() -> dict[str, float]:
+    reads = re.findall(r'^fourfold_ranking_reads_total\{kind="(\w+)",source="memory"\} (\S+)$', metrics.render()[0].decode(), re.MULTILINE)
+    return {kind: float(count) for kind, count in reads}
 
 
 OTHER_CALLS = (
