@@ -78,7 +78,7 @@ class WordIndex:
         segments = self._memory.of(scope)
         metrics.count_ranking_reads("postings", in_memory=segments is not None)
         if segments is not None:
-            return (bucket for segment in segments for bucket in segment.having(hashes))
+            return (bucket for kept in segments.values() for segment in kept for bucket in segment.having(hashes))
         rows = await reads.fetch(statement, [snapshot.repository_id for snapshot in scope.snapshots], hashes)
         return (Bucket(*row) for row in rows)
 

@@ -1,24 +1,18 @@
-"""The dependency graph as ranking reads it, in memory: how central the chunks of a generation are, and which of its files are linked.
-
-A published generation never changes. It is read beside the first search that asks for it, which does not wait and asks the database.
-"""
+"""The dependency graph as ranking reads it, in memory: how central the chunks of a generation are, and which of its files are linked."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.query import GenerationKey, Scope, Snapshot
-from app.storage.kept import Kept
+from app.domain.query import GenerationKey
+from app.storage.engine import Connection
+from app.storage.generation_memory import GenerationMemory
 from app.storage.pool import Pool
-
-MOST_CHUNKS: Final = 400_000
-"""Of a scope that is kept: more take seconds to read."""
 
 MOST_ENTRIES: Final = 4_000_000
 """Chunks and links of all generations in memory, 8 and 28 bytes each; the one that was asked for longest ago goes first."""
@@ -102,29 +96,16 @@ class Links:
         return zip(self.sources[at].tolist(), self.targets[at].tolist(), self.edges[at].tolist(), strict=True)
 
 
-class GraphMemory:
+class GraphMemory(GenerationMemory[Graph]):
     """Keeps the graphs of the generations that were asked for last."""
 
     def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._known: Kept[GenerationKey, Graph] = Kept(len, MOST_ENTRIES)
-        self._turn = asyncio.Lock()
+        super().__init__(pool, len, MOST_ENTRIES)
 
-    def of(self, scope: Scope) -> Mapping[int, Graph] | None:
-        """repository id → the graph of its snapshot; None while one of them is not in memory, and where they are too large for it."""
-        if sum(snapshot.chunks for snapshot in scope.snapshots) > MOST_CHUNKS:
-            return None
-        graphs = {snapshot.repository_id: self._of(snapshot) for snapshot in scope.snapshots}
-        known = {key: graph for key, graph in graphs.items() if graph is not None}
-        return known if len(known) == len(graphs) else None
-
-    def _of(self, snapshot: Snapshot) -> Graph | None:
-        return self._known.ready(snapshot.key, lambda: self._read(snapshot.key))
-
-    async def _read(self, key: GenerationKey) -> Graph:
-        async with self._turn, self._pool.connection() as connection:  # one at a time: the connections are for searches
-            central = await connection.fetchrow(CENTRALITIES_OF_ALL, *key)
-            linked = await connection.fetchrow(LINKS_OF_ALL, *key)
+    async def read(self, connection: Connection, key: GenerationKey) -> Graph:
+        """See GenerationMemory."""
+        central = await connection.fetchrow(CENTRALITIES_OF_ALL, *key)
+        linked = await connection.fetchrow(LINKS_OF_ALL, *key)
         assert central is not None
         assert linked is not None
         links = Links.of(*(_numbers(linked[name], ">i4").astype(np.int32) for name in ("sources", "targets", "edges")))

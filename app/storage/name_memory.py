@@ -1,7 +1,4 @@
-"""The definitions and the words of names of a generation, in memory, so that a question's words are looked up without the database.
-
-A published generation never changes. It is read beside the first search that asks for it, which does not wait and asks the database.
-"""
+"""The definitions and the words of names of a generation, in memory, so that a question's words are looked up without the database."""
 
 from __future__ import annotations
 
@@ -15,13 +12,11 @@ from typing import Final
 
 import asyncpg
 
-from app.domain.query import GenerationKey, Scope, Snapshot
-from app.storage.kept import Kept
+from app.domain.query import GenerationKey
+from app.storage.engine import Connection
+from app.storage.generation_memory import GenerationMemory
 from app.storage.name_table import EXPORTED, KINDS, TOP_LEVEL, NameGroup, NameTable
 from app.storage.pool import Pool
-
-MOST_CHUNKS: Final = 400_000
-"""Of a scope that is kept: more take seconds to read."""
 
 MOST_DEFINITIONS: Final = 600_000
 """Of all generations in memory, about 320 bytes each; the one that was asked for longest ago goes first."""
@@ -80,29 +75,16 @@ def counted_words(known: Mapping[int, GenerationNames], words: Collection[str], 
     return total
 
 
-class NameMemory:
+class NameMemory(GenerationMemory[GenerationNames]):
     """Keeps the names of the generations that were asked for last."""
 
     def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._known: Kept[GenerationKey, GenerationNames] = Kept(lambda names: len(names.definitions), MOST_DEFINITIONS)
-        self._turn = asyncio.Lock()
+        super().__init__(pool, lambda names: len(names.definitions), MOST_DEFINITIONS)
 
-    def of(self, scope: Scope) -> Mapping[int, GenerationNames] | None:
-        """repository id → the names of its snapshot; None while one of them is not in memory, and where they are too many for it."""
-        if sum(snapshot.chunks for snapshot in scope.snapshots) > MOST_CHUNKS:
-            return None
-        found = {snapshot.repository_id: self._of(snapshot) for snapshot in scope.snapshots}
-        known = {key: names for key, names in found.items() if names is not None}
-        return known if len(known) == len(found) else None
-
-    def _of(self, snapshot: Snapshot) -> GenerationNames | None:
-        return self._known.ready(snapshot.key, lambda: self._read(snapshot.key))
-
-    async def _read(self, key: GenerationKey) -> GenerationNames:
-        async with self._turn, self._pool.connection() as connection:  # one at a time: the connections are for searches
-            words = await connection.fetch(WORDS_OF_ALL, key[0])
-            rows = await connection.fetch(DEFINITIONS_OF_ALL, *key, [kind.value for kind in KINDS])
+    async def read(self, connection: Connection, key: GenerationKey) -> GenerationNames:
+        """See GenerationMemory."""
+        words = await connection.fetch(WORDS_OF_ALL, key[0])
+        rows = await connection.fetch(DEFINITIONS_OF_ALL, *key, [kind.value for kind in KINDS])
         table = await asyncio.to_thread(_table, rows)
         return GenerationNames(table, NameWords([row["word"] for row in words], [row["symbols"] for row in words]))
 

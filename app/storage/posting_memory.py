@@ -1,12 +1,11 @@
 """The word index of the repositories that are asked for, in memory, as it is stored: bytes of buckets.
 
 A segment never changes; segments are added and replaced. Those that are there when a generation is read have all its chunks for as long as
-it may be read. They are read beside the first search that asks for them, which does not wait and asks the database.
+it may be read.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -14,14 +13,11 @@ from weakref import WeakValueDictionary
 
 import asyncpg
 
-from app.domain.query import GenerationKey, Scope, Snapshot
+from app.domain.query import GenerationKey
 from app.storage.engine import Connection
-from app.storage.kept import Kept
+from app.storage.generation_memory import GenerationMemory
 from app.storage.pool import Pool
 from app.storage.posting_rows import HASH_BITS
-
-MOST_CHUNKS: Final = 400_000
-"""Of a scope that is kept: more take seconds to read."""
 
 MOST_BYTES: Final = 256_000_000
 """Of all generations in memory, about 400 for each chunk; the one that was asked for longest ago goes first."""
@@ -76,34 +72,18 @@ class Segment:
 _NOTHING: Final = (None, None, None)
 
 
-class PostingMemory:
+class PostingMemory(GenerationMemory[tuple[Segment, ...]]):
     """Keeps the segments of the generations that were asked for last."""
 
     def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._known: Kept[GenerationKey, tuple[Segment, ...]] = Kept(lambda kept: sum(s.size for s in kept), MOST_BYTES)
+        super().__init__(pool, lambda kept: sum(segment.size for segment in kept), MOST_BYTES)
         self._segments: WeakValueDictionary[tuple[int, int], Segment] = WeakValueDictionary()
-        self._turn = asyncio.Lock()
 
-    def of(self, scope: Scope) -> list[Segment] | None:
-        """The segments of all repositories; None while one's are not in memory, and where they are too large for it."""
-        if sum(snapshot.chunks for snapshot in scope.snapshots) > MOST_CHUNKS:
-            return None
-        found = [self._of(snapshot) for snapshot in scope.snapshots]
-        known = [segments for segments in found if segments is not None]
-        return [segment for segments in known for segment in segments] if len(known) == len(found) else None
-
-    def _of(self, snapshot: Snapshot) -> tuple[Segment, ...] | None:
-        return self._known.ready(snapshot.key, lambda: self._read(snapshot.repository_id))
-
-    async def _read(self, repository_id: int) -> tuple[Segment, ...]:
-        async with (
-            self._turn,  # one at a time: the connections are for searches
-            self._pool.connection() as connection,
-            connection.transaction(isolation="repeatable_read", readonly=True),
-        ):
-            rows = await connection.fetch(SEGMENTS, repository_id)
-            return tuple([await self._segment(connection, repository_id, row) for row in rows])
+    async def read(self, connection: Connection, key: GenerationKey) -> tuple[Segment, ...]:
+        """See GenerationMemory; all segments that there are."""
+        async with connection.transaction(isolation="repeatable_read", readonly=True):
+            rows = await connection.fetch(SEGMENTS, key[0])
+            return tuple([await self._segment(connection, key[0], row) for row in rows])
 
     async def _segment(self, connection: Connection, repository_id: int, described: asyncpg.Record) -> Segment:
         segment_id, first_chunk, chunk_span, files, bits = described

@@ -11,7 +11,7 @@ import pytest
 from app.domain.code import PathClass
 from app.domain.query import Scope
 from app.domain.ranking import Candidate, FileKey, FileLink
-from app.storage import graph_memory
+from app.storage import generation_memory
 from app.storage.chunks import Chunks
 from app.storage.graph_memory import GraphMemory
 from app.storage.snapshots import Snapshots
@@ -53,7 +53,7 @@ async def _remembered(memory: GraphMemory, scope: Scope) -> None:
 
 async def _by_database(bench: Bench, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> Answers:
     with monkeypatch.context() as changed:
-        changed.setattr(graph_memory, "MOST_CHUNKS", 0)
+        changed.setattr(generation_memory, "MOST_CHUNKS", 0)
         return await _asked(bench, Chunks(bench.backend.pool), scope)
 
 

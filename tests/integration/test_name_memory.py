@@ -13,7 +13,7 @@ from app.bootstrap import Service, compose
 from app.domain.query import SearchRequest
 from app.domain.ranking import Candidate
 from app.observability import metrics
-from app.storage import name_memory, posting_memory
+from app.storage import generation_memory
 from tests.integration.conftest import SHOP, Bench, write_tree
 
 pytestmark = pytest.mark.anyio
@@ -54,8 +54,7 @@ async def _asked(service: Service, *repositories: str) -> list[list[Candidate]]:
 
 async def _by_database(bench: Bench, monkeypatch: pytest.MonkeyPatch, *repositories: str) -> list[list[Candidate]]:
     with monkeypatch.context() as changed:
-        changed.setattr(name_memory, "MOST_CHUNKS", 0)
-        changed.setattr(posting_memory, "MOST_CHUNKS", 0)
+        changed.setattr(generation_memory, "MOST_CHUNKS", 0)
         before = _reads("names", "memory"), _reads("postings", "memory")
         found = await _asked(compose(bench.backend), *repositories)
         assert (_reads("names", "memory"), _reads("postings", "memory")) == before

@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.query import Scope
 from app.retrievers.word_index import WordIndex
-from app.storage import posting_memory, sweep
+from app.storage import generation_memory, sweep
 from app.storage.engine import connection
 from app.storage.live_files import LiveFilesCache
 from app.storage.posting_memory import PostingMemory
@@ -23,7 +23,7 @@ WORDS = ("alpha", "beta", "gamma", "return", "edit")
 
 @pytest.fixture(autouse=True)
 def _by_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting_memory, "MOST_CHUNKS", -1)
+    monkeypatch.setattr(generation_memory, "MOST_CHUNKS", -1)
 
 
 def _index(bench: Bench) -> WordIndex:
