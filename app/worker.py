@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Coroutine, Mapping
 from dataclasses import asdict
 from math import inf
@@ -43,7 +44,7 @@ from app.storage.engine import CONNECTION_ERRORS, GIVEN_UP, Connection, connecti
 from app.storage.jobs import Claims, ProgressStore
 from app.storage.newest import newest_index
 from app.storage.retention import forget
-from app.storage.sweep import due, sweep
+from app.storage.sweep import Swept, due, sweep
 from app.storage.writer import known_digests, stored_versions
 
 NICENESS: Final = 5
@@ -52,6 +53,9 @@ RECONNECT_SECONDS: Final = 2.0
 RETRY_SECONDS: Final = 5.0
 PROGRESS_SECONDS: Final = 0.25
 SWEEP_SECONDS: Final = 10.0
+MOST_GIVEN_WAY: Final = 8
+"""Times in a row that the sweep of a repository ends for a job: what is dead adds up, and slows every answer."""
+
 FORGET_SECONDS: Final = 3_600.0
 LOOK_SECONDS: Final = 1.0
 EMBED_STOP_SECONDS: Final = 4.0
@@ -87,6 +91,7 @@ class Worker:
         self._vector_sets = VectorSets(backend.connect, backend.embedders, backend.settings.embedding)
         self._indexing = False
         self._swept_at = 0.0
+        self._given_way: Counter[int] = Counter()
         self._forgot_at = -inf
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -121,7 +126,7 @@ class Worker:
                 queued.clear()
                 if await self._next_job(own, pool) or await asyncio.to_thread(self._memory.prepare):
                     continue
-                await self._sweep(own)
+                await self._sweep(own, queued)
                 await _sleep(queued, IDLE_SECONDS)
 
     async def step(self, pool: ParsePool) -> bool:
@@ -268,18 +273,43 @@ class Worker:
             done = 0 if self._indexing else await self._vector_sets.round(own, lambda: stop.is_set() or self._indexing)
             await _sleep(stop, 0.0 if done else IDLE_SECONDS)
 
-    async def _sweep(self, own: Connection) -> None:
-        """Remove replaced content, one repository at a time."""
+    async def _sweep(self, own: Connection, queued: asyncio.Event) -> None:
+        """Remove replaced content, one repository at a time, until a job is queued.
+
+        On another connection: one in a transaction is not told of jobs.
+        """
         if monotonic() - self._swept_at < SWEEP_SECONDS:
             return
         self._swept_at = monotonic()
         for repository_id in await due(own, self._settings.index.grace_seconds):
-            swept = await sweep(own, repository_id, self._settings.index.grace_seconds)
+            async with connection(self._backend.dsn, application_name="fourfold sweep") as sweeping:
+                work = asyncio.ensure_future(sweep(sweeping, repository_id, self._settings.index.grace_seconds, _count_swept))
+                await self._give_way(work, repository_id, queued)
+            if work.cancelled():
+                return
+            swept = work.result()
             if swept is not None:
+                metrics.count_sweep("done")
                 _log.info("swept", repository_id=repository_id, **asdict(swept))
-                for kind, removed in (("generation", swept.generations), ("file", swept.files), ("library", swept.libraries)):
-                    metrics.count_removed(kind, removed)
         await self._forget(own)
+
+    async def _give_way(self, work: asyncio.Future[Swept | None], repository_id: int, queued: asyncio.Event) -> None:
+        """Let a sweep end, or cancel it when a job is queued; one that was cancelled often goes on, since what is dead adds up."""
+        waiting = asyncio.create_task(queued.wait())
+        try:
+            given_way = self._given_way[repository_id] >= MOST_GIVEN_WAY
+            await asyncio.wait({work} if given_way else {work, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+            if not work.done():
+                work.cancel()
+                await asyncio.wait({work})
+        if not work.cancelled():
+            self._given_way.pop(repository_id, None)
+            return
+        self._given_way[repository_id] += 1
+        _log.info("sweep_gave_way", repository_id=repository_id, times=self._given_way[repository_id])
+        metrics.count_sweep("gave_way")
 
     async def _forget(self, own: Connection) -> None:
         """Remove what is kept for a time only."""
@@ -323,6 +353,11 @@ class _Progress:
         self._stage, self._told_at = stage, monotonic()
         if not await self._store.report(stage, done, total):
             raise Cancelled
+
+
+def _count_swept(swept: Swept) -> None:
+    for kind, removed in (("generation", swept.generations), ("file", swept.files), ("library", swept.libraries)):
+        metrics.count_removed(kind, removed)
 
 
 def _observe(run: IndexRun) -> None:

@@ -100,6 +100,7 @@ METRICS: Final = (
         ("kind",),
         "Removed as no longer shown or out of time: generation, file, library, job, blob, audit, copy, vector, vector_set, cached_vector.",
     ),
+    MetricDefinition("fourfold_sweeps_total", "counter", ("outcome",), "Sweeps of replaced content: done, or gave_way to a job."),
 )
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series per counter that nobody asks for
@@ -231,6 +232,10 @@ def count_job(state: str) -> None:
 def count_removed(kind: str, amount: int) -> None:
     if amount:
         _counter("fourfold_removed_total").labels(kind).inc(amount)
+
+
+def count_sweep(outcome: Literal["done", "gave_way"]) -> None:
+    _counter("fourfold_sweeps_total").labels(outcome).inc()
 
 
 def _counter(name: str) -> Counter:

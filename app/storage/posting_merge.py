@@ -5,6 +5,7 @@ Goes through the hashes of terms range by range, so that only a part of the post
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ async def merge_segments(connection: Connection, repository_id: int, segment_id:
         first, last = int(live.chunks[0]), int(live.chunks[-1])
         for number in range(1 << range_bits):
             rows = await connection.fetch(BUCKETS, repository_id, segment_id, range_bits, number)
-            postings = _merged(rows, segments, live, range_bits, number)
+            postings = await asyncio.to_thread(_merged, rows, segments, live, range_bits, number)
             await connection.copy_records_to_table("posting", records=posting_rows(repository_id, segment_id, first, bits, postings))
         record = (repository_id, segment_id, len(np.unique(files)), len(chunks), first, last - first + 1, bits)
         await connection.copy_records_to_table("segment", records=[record])

@@ -1,12 +1,14 @@
 """Removes what no readable generation shows any more, and merges the word index's segments; with them the words of names are counted anew.
 
 Runs on a worker between jobs, under the lock of the repository's jobs: content that a run has committed but not shown yet is not dead.
+A sweep that is cancelled leaves what it removed and postings as they were; what it left is ``due`` again.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Final
 
 from app.storage.engine import Connection
@@ -22,6 +24,10 @@ DUE = """
     SELECT DISTINCT g.repository_id FROM generation g
     WHERE g.replaced_at < now() - make_interval(secs => $1)
       AND NOT EXISTS (SELECT 1 FROM job j WHERE j.repository_id = g.repository_id AND j.state IN ('queued', 'running'))
+    UNION
+    SELECT s.repository_id FROM segment s
+    WHERE NOT EXISTS (SELECT 1 FROM job j WHERE j.repository_id = s.repository_id AND j.state IN ('queued', 'running'))
+    GROUP BY s.repository_id HAVING count(*) > $2
 """
 
 FORGET_GENERATIONS = """
@@ -73,39 +79,45 @@ class Swept:
     generations: int
     files: int
     libraries: int
-    merged: bool
+    merged: bool = False
 
 
 async def due(connection: Connection, grace_seconds: float) -> list[int]:
-    """The repositories that have generations beyond their grace and no job."""
-    return [row["repository_id"] for row in await connection.fetch(DUE, grace_seconds)]
+    """The repositories that have generations beyond their grace, or postings to merge, and no job."""
+    return [row["repository_id"] for row in await connection.fetch(DUE, grace_seconds, MOST_SEGMENTS)]
 
 
-async def sweep(connection: Connection, repository_id: int, grace_seconds: float) -> Swept | None:
-    """Sweep one repository in one transaction; None when an index run has its lock."""
+async def sweep(
+    connection: Connection, repository_id: int, grace_seconds: float, removed: Callable[[Swept], None] = lambda _: None
+) -> Swept | None:
+    """Sweep one repository, in one transaction what is dead and in another its postings; None when an index run has its lock.
+
+    ``removed`` is told what is gone before the postings are looked at: the rest may be cancelled.
+    """
     if not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", LOCK_NAMESPACE, repository_id):
         return None
     try:
         async with connection.transaction():
-            return await _sweep(connection, repository_id, grace_seconds)
+            swept = await _remove(connection, repository_id, grace_seconds)
+        removed(swept)
+        return replace(swept, merged=await _merge_segments(connection, repository_id))
     finally:
         if not connection.is_closed():
             await connection.execute("SELECT pg_advisory_unlock($1, $2)", LOCK_NAMESPACE, repository_id)
 
 
-async def _sweep(connection: Connection, repository_id: int, grace_seconds: float) -> Swept:
+async def _remove(connection: Connection, repository_id: int, grace_seconds: float) -> Swept:
     forgotten = await connection.execute(FORGET_GENERATIONS, repository_id, grace_seconds)
     ended: Counter[str] = Counter()
     for branch in await connection.fetch(READABLE, repository_id):
         for table in BRANCH_TABLES:
             removed = await connection.execute(DEAD_ROWS.format(table=table), repository_id, branch["branch_id"], branch["generations"])
             ended[table] += _rows(removed)
+    libraries = _rows(await connection.execute(UNUSED_LIBRARIES, repository_id)) if ended["edge"] else 0
     dead = [row["file_id"] for row in await connection.fetch(DEAD_FILES, repository_id)]
     if dead:
         await _delete_content(connection, repository_id, dead)
-    libraries = _rows(await connection.execute(UNUSED_LIBRARIES, repository_id)) if ended["edge"] else 0
-    merged = await _merge_segments(connection, repository_id)
-    return Swept(_rows(forgotten), len(dead), libraries, merged)
+    return Swept(_rows(forgotten), len(dead), libraries)
 
 
 def _rows(status: str) -> int:
@@ -131,15 +143,21 @@ async def _delete_content(connection: Connection, repository_id: int, file_ids: 
 
 
 async def _merge_segments(connection: Connection, repository_id: int) -> bool:
-    """Write the postings anew when they have too many segments or too many dead chunks."""
+    """Write the postings anew when they have too many segments or too many dead chunks.
+
+    The repository's row is changed before and in the end only: who asks for a job changes it too, and would wait for all of this.
+    """
     state = await connection.fetchrow(SEGMENTS, repository_id)
     if state is None or (state["segments"] <= MOST_SEGMENTS and state["dead_chunks"] <= DEAD_SHARE * max(state["live"], 1)):
         return False
     segment_id = await connection.fetchval(
-        "UPDATE repository SET next_segment_id = next_segment_id + 1, dead_chunks = 0 WHERE id = $1 RETURNING next_segment_id - 1",
-        repository_id,
+        "UPDATE repository SET next_segment_id = next_segment_id + 1 WHERE id = $1 RETURNING next_segment_id - 1", repository_id
     )
-    await merge_segments(connection, repository_id, segment_id)
-    await connection.execute("DELETE FROM name_word WHERE repository_id = $1", repository_id)
-    await connection.execute(NAME_WORDS, repository_id)
+    async with connection.transaction():
+        if await connection.fetchval("SELECT id FROM repository WHERE id = $1 FOR KEY SHARE", repository_id) is None:
+            return False
+        await merge_segments(connection, repository_id, segment_id)
+        await connection.execute("DELETE FROM name_word WHERE repository_id = $1", repository_id)
+        await connection.execute(NAME_WORDS, repository_id)
+        await connection.execute("UPDATE repository SET dead_chunks = 0 WHERE id = $1", repository_id)
     return True

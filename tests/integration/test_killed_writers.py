@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -167,7 +168,7 @@ async def test_a_deletion_that_was_cut_off_is_finished_by_a_worker(clones: Bench
     assert len(list(sources.iterdir())) == 2
     before = removed("copy")
     async with connection(clones.backend.dsn) as own:
-        await clones.worker._sweep(own)
+        await clones.worker._sweep(own, asyncio.Event())
     assert removed("copy") - before == 1
     kept = clones.backend.mirrors.git(await clones.service.repositories.get("other")).directory.parent
     assert list(sources.iterdir()) == [kept]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from app.indexing.parse import ParsePool
 from app.observability import metrics
 from app.storage.engine import Connection, connection
 from app.storage.retention import forget
-from app.storage.sweep import MOST_SEGMENTS, sweep
+from app.storage.sweep import MOST_SEGMENTS, due, sweep
+from app.worker import MOST_GIVEN_WAY
 from tests.integration.conftest import SHOP, Bench, write_tree
 from tests.integration.git_remotes import Remote
 
@@ -132,9 +134,59 @@ async def test_a_worker_sweeps_and_counts(database_url: str, parse_pool: ParsePo
         before = {kind: removed(kind) for kind in kinds}
         async with connection(backend.dsn) as own:
             await own.execute(f"UPDATE job SET created_at = created_at - interval '100 days', finished_at = {LONG_AGO}")
-            await bench.worker._sweep(own)
+            await bench.worker._sweep(own, asyncio.Event())
         assert {kind: removed(kind) - before[kind] for kind in kinds} == dict.fromkeys(kinds, 1)
         assert (await bench.search("def add_levy")).results
+
+
+@pytest.fixture
+async def swept_at_once(database_url: str, parse_pool: ParsePool, anyio_backend: str, shop: Path) -> AsyncIterator[Bench]:
+    """A repository with more segments than are kept, whose replaced generations are due."""
+    settings = Settings.model_validate({"database_url": database_url, "embedder": "none", "index": {"grace_seconds": 0}})
+    async with bootstrap.backend(settings) as backend:
+        bench = Bench(backend, bootstrap.compose(backend), parse_pool)
+        for edit in range(MOST_SEGMENTS + 2):
+            (shop / "shop" / "money.py").write_text(f"def add_levy(a):\n    return a * {edit}\n")
+            await bench.index(shop)
+        yield bench
+
+
+async def test_a_job_does_not_wait_for_a_sweep(swept_at_once: Bench, shop: Path) -> None:
+    bench = swept_at_once
+    stop, before = asyncio.Event(), removed("generation")
+    async with connection(bench.backend.dsn) as other, connection(bench.backend.dsn) as own, asyncio.TaskGroup() as group:
+        async with other.transaction():
+            await other.execute("SELECT FROM segment FOR UPDATE")  # the merge waits for as long
+            group.create_task(bench.worker._serve(bench.pool, stop))
+            while removed("generation") == before or not await own.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110 - another connection changes it
+                await asyncio.sleep(0.02)
+            (shop / "shop" / "money.py").write_text("def add_duty(a):\n    return a\n")
+            job, _ = await bench.service.jobs.enqueue("shop")
+            while (await bench.service.jobs.get(job.id)).state is not JobState.SUCCEEDED:  # noqa: ASYNC110 - another connection changes it
+                await asyncio.sleep(0.02)
+            assert (await bench.search("def add_duty")).results
+            assert await due(own, 0), "what was left is swept later"
+        stop.set()
+    bench.worker._swept_at = 0.0
+    async with connection(bench.backend.dsn) as own:
+        await bench.worker._sweep(own, asyncio.Event())
+        assert not await due(own, 0)
+        assert await own.fetchval("SELECT count(*) FROM segment") == 1
+    assert (await bench.search("def add_duty")).results
+
+
+async def test_a_sweep_that_gave_way_often_goes_on(swept_at_once: Bench) -> None:
+    queued = asyncio.Event()
+    queued.set()
+    worker = swept_at_once.worker
+    async with connection(swept_at_once.backend.dsn) as own:
+        for _ in range(MOST_GIVEN_WAY):
+            worker._swept_at = 0.0
+            await worker._sweep(own, queued)
+            assert await due(own, 0)
+        worker._swept_at = 0.0
+        await worker._sweep(own, queued)
+        assert not await due(own, 0)
 
 
 async def test_an_old_entry_of_the_audit_log_is_forgotten(bench: Bench) -> None:
