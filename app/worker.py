@@ -10,7 +10,7 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import asdict
 from math import inf
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -283,7 +283,7 @@ class Worker:
         self._swept_at = monotonic()
         for repository_id in await due(own, self._settings.index.grace_seconds):
             async with connection(self._backend.dsn, application_name="fourfold sweep") as sweeping:
-                work = asyncio.ensure_future(sweep(sweeping, repository_id, self._settings.index.grace_seconds, _count_swept))
+                work = asyncio.create_task(sweep(sweeping, repository_id, self._settings.index.grace_seconds, _count_swept))
                 await self._give_way(work, repository_id, queued)
             if work.cancelled():
                 return
@@ -293,12 +293,13 @@ class Worker:
                 _log.info("swept", repository_id=repository_id, **asdict(swept))
         await self._forget(own)
 
-    async def _give_way(self, work: asyncio.Future[Swept | None], repository_id: int, queued: asyncio.Event) -> None:
+    async def _give_way(self, work: asyncio.Task[Swept | None], repository_id: int, queued: asyncio.Event) -> None:
         """Let a sweep end, or cancel it when a job is queued; one that was cancelled often goes on, since what is dead adds up."""
         waiting = asyncio.create_task(queued.wait())
         try:
             given_way = self._given_way[repository_id] >= MOST_GIVEN_WAY
-            await asyncio.wait({work} if given_way else {work, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            tasks: set[asyncio.Task[Any]] = {work} if given_way else {work, waiting}
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             waiting.cancel()
             if not work.done():
