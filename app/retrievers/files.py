@@ -7,7 +7,7 @@ than the sum of all.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from app.domain.code import PathClass
@@ -26,23 +26,27 @@ class FoundChunk(NamedTuple):
     hit: ChunkHit
 
 
-def coherent_sum(scores: Iterable[float], decay: float) -> float:
+def coherent_sum(scores: Sequence[float], decay: float) -> float:
     """Σ of the five best scores, the i-th times ``decay ** i``."""
-    best = sorted(scores, reverse=True)[:BEST_CHUNKS]
-    return best[0] if len(best) == 1 else sum([score * decay**i for i, score in enumerate(best)])  # most files have one
+    if len(scores) == 1:  # most files have one
+        return scores[0]
+    return sum([score * decay**i for i, score in enumerate(sorted(scores, reverse=True)[:BEST_CHUNKS])])
 
 
 def group_by_file(found: Iterable[FoundChunk]) -> dict[FileKey, list[FoundChunk]]:
     """The chunks of each file, best first; hits of the same chunk are merged."""
-    chunks: dict[FileKey, dict[int, FoundChunk]] = defaultdict(dict)
+    by_file: dict[FileKey, list[FoundChunk]] = defaultdict(list)
     for item in found:
-        known = chunks[item.key].get(item.hit.chunk_id)
-        chunks[item.key][item.hit.chunk_id] = item if known is None else _merge(known, item)
-    return {key: _best_first(by_id.values()) for key, by_id in chunks.items()}
+        by_file[item.key].append(item)
+    return {key: _best_first(chunks) if len(chunks) > 1 else chunks for key, chunks in by_file.items()}
 
 
-def _best_first(chunks: Collection[FoundChunk]) -> list[FoundChunk]:
-    return list(chunks) if len(chunks) == 1 else sorted(chunks, key=lambda item: (-item.hit.score, item.hit.chunk_id))
+def _best_first(chunks: Iterable[FoundChunk]) -> list[FoundChunk]:
+    by_id: dict[int, FoundChunk] = {}
+    for item in chunks:
+        known = by_id.get(item.hit.chunk_id)
+        by_id[item.hit.chunk_id] = item if known is None else _merge(known, item)
+    return sorted(by_id.values(), key=lambda item: (-item.hit.score, item.hit.chunk_id))
 
 
 def _merge(first: FoundChunk, second: FoundChunk) -> FoundChunk:
@@ -52,8 +56,7 @@ def _merge(first: FoundChunk, second: FoundChunk) -> FoundChunk:
 
 def file_hit(chunks: list[FoundChunk], score: float, features: Mapping[str, float] | None = None) -> FileHit:
     """The entry of a file whose chunks are given best first."""
-    first = chunks[0]
-    return FileHit(first.key, first.file_id, first.language, first.path_class, score, tuple(item.hit for item in chunks), features or {})
+    return FileHit._make((*chunks[0][:4], score, tuple([item.hit for item in chunks]), features or {}))
 
 
 def ranked(files: Iterable[FileHit]) -> tuple[FileHit, ...]:

@@ -157,9 +157,11 @@ async def _widening(
     while True:
         chunks, count = await find(kept + len(excluded))
         complete = count < kept + len(excluded)
-        by_file = group_by_file(chunk for chunk in chunks if (chunk.key.repository_id, chunk.hit.chunk_id) not in excluded)
+        if excluded:
+            chunks = [chunk for chunk in chunks if (chunk.key.repository_id, chunk.hit.chunk_id) not in excluded]
+        by_file = group_by_file(chunks)
         if complete or len(by_file) >= enough or kept == MOST_CHUNKS_KEPT:
-            return [_File(chunks, coherent_sum((chunk.hit.score for chunk in chunks), DECAY)) for chunks in by_file.values()], complete
+            return [_File(chunks, coherent_sum([chunk.hit.score for chunk in chunks], DECAY)) for chunks in by_file.values()], complete
         kept *= 4
 
 
@@ -197,13 +199,5 @@ def _found_chunks(
 ) -> list[FoundChunk]:
     cosines = asymmetric_scores(vector, packed)
     scores = np.square(np.maximum(cosines, 0.0))
-    return [
-        FoundChunk(
-            file.key,
-            file.file_id,
-            file.language,
-            file.path_class,
-            ChunkHit(chunk_id, score, (Evidence(Modality.SEMANTIC, cosine, "meaning"),)),
-        )
-        for file, chunk_id, score, cosine in zip(files, chunks, scores.tolist(), cosines.tolist(), strict=True)
-    ]
+    hits = ChunkHit.column(chunks, scores.tolist(), Evidence.column(Modality.SEMANTIC, cosines.tolist(), "meaning"))
+    return [FoundChunk._make((*file.columns, hit)) for file, hit in zip(files, hits, strict=True)]

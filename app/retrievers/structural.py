@@ -171,8 +171,8 @@ def _rank(query: RetrievalQuery, definitions: Iterable[FoundDefinition], named: 
 def _found_chunk(definition: FoundDefinition) -> FoundChunk:
     # Exported and top-level break ties between chunks of equal match; far below any difference of a match.
     score = definition.exact + definition.defcov + 0.002 * definition.exported + 0.001 * definition.top_level
-    evidence = Evidence(Modality.STRUCTURAL, score, "definition", line=definition.line, symbol=definition.qualified)
-    return FoundChunk(*definition.file.columns, ChunkHit(definition.chunk_id, score, (evidence,)))
+    evidence = Evidence._make((Modality.STRUCTURAL, score, "definition", None, definition.line, None, definition.qualified, False, ()))
+    return FoundChunk._make((*definition.file.columns, ChunkHit._make((definition.chunk_id, score, (evidence,)))))
 
 
 def _defined_words(definitions: Iterable[FoundDefinition]) -> Mapping[FileKey, float]:

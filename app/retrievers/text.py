@@ -5,7 +5,7 @@ A question in words is added up from postings (``word_index.py``); only where fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from time import perf_counter
@@ -74,7 +74,7 @@ class TextRetriever:
         exact = _best_definitions(await self._names.exact(reads, query))
         exact_weight = EXACT_SINGLE if query.terms.single else EXACT_IN_QUESTION
         names = await self._names.files(reads, query)
-        sums = {key: coherent_sum((chunk.hit.score for chunk in chunks), DECAY) for key, chunks in by_file.items()}
+        sums = {key: coherent_sum([chunk.hit.score for chunk in chunks], DECAY) for key, chunks in by_file.items()}
         largest_sum = max(sums.values(), default=0.0) or 1.0
         largest = max((chunks[0].hit.score for chunks in by_file.values()), default=0.0) or 1.0
         files = []
@@ -105,29 +105,30 @@ class TextRetriever:
         scored = await self._index.score_chunks(reads, query.scope, live, terms)
         if is_filtered(query):
             return await self._passing(reads, query, scored)
-        return _in_order(scored.best(CHUNKS_KEPT + OVERFETCH), live)[:CHUNKS_KEPT]
+        return _in_order(scored.best(CHUNKS_KEPT + OVERFETCH), live, CHUNKS_KEPT)
 
     async def _passing(self, reads: Reads, query: RetrievalQuery, scored: ScoredChunks) -> list[FoundChunk]:
         columns = (scored.repositories.tolist(), scored.chunks.tolist(), scored.scores.tolist())
         rows = await reads.fetch(PASSING, *scope_arguments(query), *columns, CHUNKS_KEPT)
-        return [_found_chunk(file_of(row), row["chunk_id"], row["score"]) for row in rows]
+        return _found_chunks(map(file_of, rows), [row["chunk_id"] for row in rows], [row["score"] for row in rows])
 
 
-def _in_order(scored: ScoredChunks, live: Mapping[int, LiveFiles]) -> list[FoundChunk]:
-    """These chunks with their files, best first."""
-    found = []
+def _in_order(scored: ScoredChunks, live: Mapping[int, LiveFiles], most: int) -> list[FoundChunk]:
+    """The ``most`` best of these chunks with their files, best first."""
+    found: list[tuple[float, FileKey, int, LiveFile]] = []
     for repository_id in np.unique(scored.repositories).tolist():
         mine = scored.repositories == repository_id
         chunks, scores = scored.chunks[mine], scored.scores[mine]
         for file, chunk_id, score in zip(live[repository_id].of_chunks(chunks), chunks.tolist(), scores.tolist(), strict=True):
             if file is not None:
                 found.append((-score, file.key, chunk_id, file))
-    return [_found_chunk(file, chunk_id, -score) for score, _, chunk_id, file in sorted(found, key=itemgetter(0, 1, 2))]
+    best = sorted(found, key=itemgetter(0, 1, 2))[:most]
+    return _found_chunks([file for _, _, _, file in best], [chunk for _, _, chunk, _ in best], [-score for score, _, _, _ in best])
 
 
-def _found_chunk(file: LiveFile, chunk_id: int, score: float) -> FoundChunk:
-    hit = ChunkHit(chunk_id, score, (Evidence(Modality.TEXT, score, "words"),))
-    return FoundChunk(file.key, file.file_id, file.language, file.path_class, hit)
+def _found_chunks(files: Iterable[LiveFile], chunks: Sequence[int], scores: Sequence[float]) -> list[FoundChunk]:
+    hits = ChunkHit.column(chunks, scores, Evidence.column(Modality.TEXT, scores, "words"))
+    return [FoundChunk._make((*file.columns, hit)) for file, hit in zip(files, hits, strict=True)]
 
 
 def _as_fuzzy(chunk: FoundChunk) -> FoundChunk:

@@ -25,10 +25,4 @@ def _boosted(candidate: Candidate, centralities: Mapping[tuple[int, int], float]
     centrality = centralities.get((candidate.key.repository_id, shown), 0.0)
     if not centrality:
         return candidate
-    factor = boost_factor(centrality, profile)
-    return candidate._replace(
-        score=candidate.score * factor,
-        centrality=centrality,
-        boost=factor,
-        contributions=tuple(part._replace(value=part.value * factor) for part in candidate.contributions),
-    )
+    return candidate.boosted(centrality, boost_factor(centrality, profile))

@@ -35,7 +35,7 @@ def dedupe(candidates: Sequence[Candidate], mode: Dedupe, texts: Mapping[tuple[i
     """Entries in the order of ``candidates``; ``texts`` ((repository_id, chunk_id) → text) is read for ``content`` only."""
     if mode is Dedupe.NONE:
         return [Entry(candidate, place, alone=True) for candidate in candidates for place in range(len(candidate.chunks))]
-    entries = [Entry(candidate) for candidate in candidates if candidate.chunks]
+    entries = [Entry._make((candidate, 0, False, ())) for candidate in candidates if candidate.chunks]
     return entries if mode is Dedupe.FILE else _merge_copies(entries, texts)
 
 

@@ -7,8 +7,9 @@ Never excluded: a demoted file that is the only answer is still the answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
 
 from app.domain.code import PathClass
 from app.domain.query import Filters, Intent
@@ -23,7 +24,11 @@ _INCLUDED_BY = {
 }
 _VERSION_DIRECTORY = re.compile(r"v(\d+)")
 _VERSION_ASKED = re.compile(r"(?<![A-Za-z0-9_])v(\d+)", re.IGNORECASE)
-Version = tuple[tuple[int, str], int]
+Version: TypeAlias = tuple[tuple[int, str], int]
+Demotion: TypeAlias = tuple[float, str | None]
+"""A factor and the reason for it."""
+
+_UNDEMOTED: Final[Demotion] = (1.0, None)
 _PRIVATE = re.compile(r"(?:^|/)_[^_/][^/]*\.pyi?$")
 """A private module of Python (PEP 8). Elsewhere an underscore says other things, as in ``_app.tsx`` and ``_button.scss``."""
 _WORD = re.compile(r"[\w-]+")
@@ -36,28 +41,33 @@ def demote(candidates: Sequence[Candidate], text: str, intent: Intent, filters: 
     if intent in (Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS):
         return list(candidates)  # every call site matters, wherever it is
     wanted = wanted_classes(text, filters, profile)
-    outdated = _outdated(candidates, frozenset(int(number[:9]) for number in _VERSION_ASKED.findall(text)))
-    demoted = [_demoted(candidate, wanted, outdated, profile) for candidate in candidates]
-    return by_score(_unless_only_there(candidates, demoted, profile.private))
+    factors = {path_class: factor for path_class, factor in profile.factors.items() if path_class not in wanted}
+    paths = [_path(candidate.key) for candidate in candidates]
+    outdated = _outdated(paths, frozenset(int(number[:9]) for number in _VERSION_ASKED.findall(text)))
+    demotions = [
+        _demotion(candidate.path_class, path, factors, outdated, profile) for candidate, path in zip(candidates, paths, strict=True)
+    ]
+    kept = _unless_only_there(candidates, demotions, profile.private)
+    return by_score(Candidate.demoted(candidates, [factor for factor, _ in kept], [reason for _, reason in kept]))
 
 
-def _unless_only_there(candidates: Sequence[Candidate], demoted: Sequence[Candidate], least: float) -> Sequence[Candidate]:
+def _unless_only_there(candidates: Sequence[Candidate], demotions: Sequence[Demotion], least: float) -> Sequence[Demotion]:
     """What the question names asks for tests, examples or old versions where it is nowhere else; a factor of ``least`` or more is a
     tie-break and makes no difference.
     """
     named = _named(candidates)
-    if any(candidate.demotion >= least for candidate, is_named in zip(demoted, named, strict=True) if is_named):
-        return demoted
-    return [before if is_named else after for before, after, is_named in zip(candidates, demoted, named, strict=True)]
+    if not named or any(demotions[place][0] >= least for place in named):
+        return demotions
+    return [_UNDEMOTED if place in named else demotion for place, demotion in enumerate(demotions)]
 
 
-def _named(candidates: Sequence[Candidate]) -> list[bool]:
-    """Which are what the question names: the file at a path, else what defines a name, else what defines those that are most like it."""
+def _named(candidates: Sequence[Candidate]) -> Set[int]:
+    """The places of what the question names: the file at a path, else what defines a name, else what defines those most like it."""
     for feature, share in (("path", 0.0), ("ex", 0.0), ("alike", _MOST_ALIKE)):
         values = [candidate.features.get(feature, 0.0) for candidate in candidates]
         if best := max(values, default=0.0):
-            return [value > share * best for value in values]
-    return [False] * len(candidates)
+            return {place for place, value in enumerate(values) if value > share * best}
+    return frozenset()
 
 
 def wanted_classes(text: str, filters: Filters, profile: DemotionProfile) -> frozenset[PathClass]:
@@ -72,40 +82,42 @@ def _is_in(phrase: str, words: str) -> bool:
     return phrase in words if "\u4e00" <= phrase[0] <= "\u9fff" else f" {phrase} " in words
 
 
-def _demoted(candidate: Candidate, wanted: frozenset[PathClass], outdated: frozenset[Version], profile: DemotionProfile) -> Candidate:
+def _demotion(
+    path_class: PathClass, path: _Path, factors: Mapping[PathClass, float], outdated: frozenset[Version], profile: DemotionProfile
+) -> Demotion:
     factor, reasons = 1.0, []
-    if candidate.path_class in profile.factors and candidate.path_class not in wanted:
-        factor *= profile.factors[candidate.path_class]
-        reasons.append(candidate.path_class.value)
-    if outdated and not outdated.isdisjoint(_versions(candidate.key)):
+    if path_class in factors:
+        factor *= factors[path_class]
+        reasons.append(path_class.value)
+    if outdated and not outdated.isdisjoint(path.versions):
         factor *= profile.old_version
         reasons.append("old version")
-    if _is_private(candidate.key.path):
+    if path.is_private:
         factor *= profile.private
         reasons.append("private")
-    if not reasons:
-        return candidate
-    return candidate.demoted(factor, ", ".join(reasons))
+    return (factor, ", ".join(reasons)) if reasons else _UNDEMOTED
 
 
-@lru_cache(maxsize=1 << 14)
-def _is_private(path: str) -> bool:
-    """Remembered: the same files are found again and again."""
-    return _PRIVATE.search(path) is not None
-
-
-def _outdated(candidates: Sequence[Candidate], asked: frozenset[int]) -> frozenset[Version]:
+def _outdated(paths: Iterable[_Path], asked: frozenset[int]) -> frozenset[Version]:
     """The versions that have a newer one beside them; when the question names versions, all that have a named one beside them."""
     beside: dict[tuple[int, str], set[int]] = {}
-    for candidate in candidates:
-        for place, version in _versions(candidate.key):
+    for path in paths:
+        for place, version in path.versions:
             beside.setdefault(place, set()).add(version)
     return frozenset((place, version) for place, versions in beside.items() for version in versions - (asked & versions or {max(versions)}))
 
 
+class _Path(NamedTuple):
+    """What a path says of its file. ``versions``: ((repository, parent directory), number) of each ``v<number>`` directory in it."""
+
+    is_private: bool
+    versions: Sequence[Version]
+
+
 @lru_cache(maxsize=1 << 14)
-def _versions(key: FileKey) -> Sequence[Version]:
-    """((repository, parent directory), number) of each ``v<number>`` directory in the path."""
+def _path(key: FileKey) -> _Path:
+    """Remembered: the same files are found again and again."""
     directories = key.path.split("/")[:-1]
     matches = ((depth, _VERSION_DIRECTORY.fullmatch(directory)) for depth, directory in enumerate(directories))
-    return [((key.repository_id, "/".join(directories[:depth])), int(match[1][:9])) for depth, match in matches if match]
+    versions = [((key.repository_id, "/".join(directories[:depth])), int(match[1][:9])) for depth, match in matches if match]
+    return _Path(_PRIVATE.search(key.path) is not None, versions)

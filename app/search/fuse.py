@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
 from typing import overload
 
 from app.domain.query import Modality
@@ -21,8 +21,11 @@ def weighted_rrf(lists: Mapping[Modality, RankedList], plan: Plan) -> list[Candi
     """The files of all lists, best first; ties in path order."""
     found: dict[FileKey, list[tuple[Contribution, FileHit]]] = defaultdict(list)
     for modality, weight in sorted(plan.modalities):
-        for rank, hit in enumerate(lists[modality].files if modality in lists else ()):
-            found[hit.key].append((Contribution(modality, rank, weight, weight / (plan.k + rank + 1)), hit))
+        files = lists[modality].files if modality in lists else ()
+        values = [weight / (plan.k + rank + 1) for rank in range(len(files))]
+        contributions = map(Contribution._make, zip(repeat(modality), range(len(files)), repeat(weight), values))
+        for contribution, hit in zip(contributions, files, strict=True):
+            found[hit.key].append((contribution, hit))
     largest = {modality: _largest_chunk_score(ranked) for modality, ranked in lists.items()}
     return by_score([_fused(parts, largest) for parts in found.values()])
 
@@ -31,7 +34,7 @@ def in_list_order(ranked: RankedList, weight: float) -> list[Candidate]:
     """The files of one list as it stands, with that retriever's own scores, made to fall along the list."""
     scores = accumulate((max(0.0, hit.score) for hit in ranked.files), min)
     return [
-        _candidate(hit, score, hit.chunks, (Contribution(ranked.modality, rank, weight, score),), hit.features)
+        Candidate.found(hit, score, hit.chunks, (Contribution(ranked.modality, rank, weight, score),), hit.features)
         for rank, (hit, score) in enumerate(zip(ranked.files, scores, strict=True))
     ]
 
@@ -46,10 +49,10 @@ def _largest_chunk_score(ranked: RankedList) -> float:
 
 
 def _fused(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> Candidate:
-    chunks = _MergedChunks(parts, largest)
     if len(parts) == 1:
         ((contribution, hit),) = parts
-        return _candidate(hit, contribution.value, chunks, (contribution,), hit.features)
+        chunks = _MergedChunks(parts, largest) if hit.chunks else ()
+        return Candidate.found(hit, contribution.value, chunks, (contribution,), hit.features)
     contributions = tuple([contribution for contribution, _ in parts])
     features: dict[str, float] = {}
     for _, hit in parts:
@@ -57,11 +60,12 @@ def _fused(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modal
             if name not in features or value > features[name]:
                 features[name] = value
     score = sum([contribution.value for contribution in contributions])
-    return _candidate(parts[0][1], score, chunks, contributions, features)
+    chunks = _MergedChunks(parts, largest) if any(hit.chunks for _, hit in parts) else ()
+    return Candidate.found(parts[0][1], score, chunks, contributions, features)
 
 
 class _MergedChunks(Sequence[ChunkHit]):
-    """The chunks of a file in all lists, merged when they are first looked at: of hundreds of files an answer shows a few."""
+    """The chunks of a file in all lists, at least one, merged when they are first looked at: of hundreds of files an answer shows a few."""
 
     __slots__ = ("_largest", "_merged", "_parts")
 
@@ -76,10 +80,7 @@ class _MergedChunks(Sequence[ChunkHit]):
         return self._merged
 
     def __bool__(self) -> bool:
-        for _, hit in self._parts:  # noqa: SIM110  a generator takes thrice as long, and every file is asked
-            if hit.chunks:
-                return True
-        return False
+        return True
 
     def __len__(self) -> int:
         return len(self._all())
@@ -125,9 +126,3 @@ def _added_up(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Mo
             scores[chunk.chunk_id] = scores.get(chunk.chunk_id, 0.0) + max(0.0, chunk.score) / scale
             evidence[chunk.chunk_id] = evidence.get(chunk.chunk_id, ()) + chunk.evidence
     return [ChunkHit(chunk_id, score, evidence[chunk_id]) for chunk_id, score in scores.items()]
-
-
-def _candidate(
-    hit: FileHit, score: float, chunks: Sequence[ChunkHit], contributions: tuple[Contribution, ...], features: Mapping[str, float]
-) -> Candidate:
-    return Candidate(*hit[:4], score, chunks, contributions, features=features)

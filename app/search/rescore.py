@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Final, NamedTuple
 
 from app.domain.query import Intent, SearchRequest, Strategy
@@ -35,10 +36,12 @@ class _Term(NamedTuple):
     weight: float
     yardstick: float | None
 
-    def of(self, value: float) -> float:
+    def of(self, raw: Iterable[Mapping[str, float]]) -> list[float]:
+        """The feature of each file, whose raw values are given."""
+        values = [value if (value := features.get(self.raw, 0.0)) > 0.0 else 0.0 for features in raw]
         if self.yardstick is None:
-            return max(0.0, value)
-        return min(1.0, max(0.0, value) / self.yardstick)
+            return values
+        return [part if (part := value / self.yardstick) < 1.0 else 1.0 for value in values]
 
 
 def is_rescored(request: SearchRequest, plan: Plan, intent: Intent) -> bool:
@@ -50,31 +53,26 @@ def rescore(candidates: Sequence[Candidate], single: bool, profiles: Profiles) -
 
     ``rescored`` becomes Σ weight × feature × demotion, ``features`` the values in [0, 1] that were summed.
     """
-    yardsticks = _yardsticks(candidates)
-    terms = [_Term(f.name, f.raw, f.weight_for(single), yardsticks.get(f.raw, 1.0) if f.normalised else None) for f in profiles.features]
-    head = [_rescored(candidate, terms) for candidate in candidates[: profiles.depth_rescored]]
+    yardsticks = _yardsticks(candidates, [feature.raw for feature in profiles.features if feature.normalised])
+    terms = [_Term(f.name, f.raw, f.weight_for(single), yardsticks.get(f.raw)) for f in profiles.features]
+    head = _rescored(candidates[: profiles.depth_rescored], terms)
     head.sort(key=lambda candidate: (-(candidate.rescored or 0.0), candidate.key.path, candidate.key.repository_id))
     floor = min((candidate.rescored or 0.0 for candidate in head), default=0.0)
     # Two scales in one list: the rest must not seem better than what stands before it.
     return head + [c._replace(score=floor) if c.score > floor else c for c in candidates[profiles.depth_rescored :]]
 
 
-def _yardsticks(candidates: Iterable[Candidate]) -> Mapping[str, float]:
-    """What each raw value is divided by, where it is more than 0: the largest of the query, of a demoted file only the part that it counts.
+def _yardsticks(candidates: Sequence[Candidate], names: Iterable[str]) -> Mapping[str, float]:
+    """What each of these raw values is divided by: the largest of the query, of a demoted file only the part that it counts; 1 if none is
+    more than 0.
 
     Otherwise a test that says every word of the question ten times makes all the code look alike to the features that are divided, and
     those that are not decide alone. Where all files are demoted alike nothing changes.
     """
-    largest: dict[str, float] = {}
-    least_demoted = 0.0
-    for candidate in candidates:
-        demotion = candidate.demotion
-        if demotion > least_demoted:
-            least_demoted = demotion
-        for name, value in candidate.features.items():
-            if value and value * demotion > largest.get(name, 0.0):
-                largest[name] = value * demotion
-    return {name: value / least_demoted for name, value in largest.items()}
+    demoted = [(candidate.features, candidate.demotion) for candidate in candidates]
+    least_demoted = max((demotion for _, demotion in demoted), default=1.0)
+    largest = {name: max([features.get(name, 0.0) * demotion for features, demotion in demoted], default=0.0) for name in names}
+    return {name: value / least_demoted if value > 0 else 1.0 for name, value in largest.items()}
 
 
 def feature_values(candidate: Candidate, single: bool, features: Sequence[Feature]) -> list[FeatureValue]:
@@ -82,8 +80,11 @@ def feature_values(candidate: Candidate, single: bool, features: Sequence[Featur
     return [FeatureValue(f.name, candidate.features.get(f.name, 0.0), f.weight_for(single)) for f in features]
 
 
-def _rescored(candidate: Candidate, terms: Sequence[_Term]) -> Candidate:
-    raw = candidate.features
-    values = {term.name: term.of(raw.get(term.raw, 0.0)) for term in terms}
-    total = sum([term.weight * value for term, value in zip(terms, values.values(), strict=True)])
-    return candidate.with_rescored(values, total * candidate.demotion)
+def _rescored(candidates: Sequence[Candidate], terms: Sequence[_Term]) -> list[Candidate]:
+    raw = [candidate.features for candidate in candidates]
+    names, weights = [term.name for term in terms], [term.weight for term in terms]
+    rows = zip(*[term.of(raw) for term in terms], strict=True)
+    return [
+        candidate.with_rescored(dict(zip(names, values, strict=True)), sum(map(mul, weights, values)) * candidate.demotion)
+        for candidate, values in zip(candidates, rows, strict=True)
+    ]
