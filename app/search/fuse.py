@@ -7,27 +7,30 @@ Raw scores of different modalities never mix. The result does not depend on the 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, repeat
-from typing import overload
+from typing import TypeAlias, overload
 
 from app.domain.query import Modality
 from app.domain.ranking import Candidate, ChunkHit, Contribution, Evidence, FileHit, FileKey, RankedList, best_first
 from app.search.route import Plan
 
+Part: TypeAlias = tuple[Contribution, FileHit]
+"""What one list says of a file."""
+
 
 def weighted_rrf(lists: Mapping[Modality, RankedList], plan: Plan) -> list[Candidate]:
     """The files of all lists, best first; ties in path order."""
-    found: dict[FileKey, list[tuple[Contribution, FileHit]]] = defaultdict(list)
+    found: dict[FileKey, tuple[Part, ...]] = {}
     for modality, weight in sorted(plan.modalities):
         files = lists[modality].files if modality in lists else ()
         values = [weight / (plan.k + rank + 1) for rank in range(len(files))]
         contributions = map(Contribution._make, zip(repeat(modality), range(len(files)), repeat(weight), values))
-        for contribution, hit in zip(contributions, files, strict=True):
-            found[hit.key].append((contribution, hit))
+        for part in zip(contributions, files, strict=True):
+            key = part[1].key
+            found[key] = (*found[key], part) if key in found else (part,)
     largest = {modality: _largest_chunk_score(ranked) for modality, ranked in lists.items()}
-    return by_score([_fused(parts, largest) for parts in found.values()])
+    return by_score([_fused(parts, largest) if len(parts) > 1 else _alone(*parts[0]) for parts in found.values()])
 
 
 def in_list_order(ranked: RankedList, weight: float) -> list[Candidate]:
@@ -45,14 +48,15 @@ def by_score(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _largest_chunk_score(ranked: RankedList) -> float:
-    return max((chunk.score for file in ranked.files for chunk in file.chunks), default=0.0)
+    return max([file.chunks[0].score for file in ranked.files if file.chunks], default=0.0)
 
 
-def _fused(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> Candidate:
-    if len(parts) == 1:
-        ((contribution, hit),) = parts
-        chunks = _MergedChunks(parts, largest) if hit.chunks else ()
-        return Candidate.found(hit, contribution.value, chunks, (contribution,), hit.features)
+def _alone(contribution: Contribution, hit: FileHit) -> Candidate:
+    """What one list has found, as most files are: its chunks are in order."""
+    return Candidate.found(hit, contribution.value, hit.chunks, (contribution,), hit.features)
+
+
+def _fused(parts: tuple[Part, ...], largest: Mapping[Modality, float]) -> Candidate:
     contributions = tuple([contribution for contribution, _ in parts])
     features: dict[str, float] = {}
     for _, hit in parts:
@@ -69,7 +73,7 @@ class _MergedChunks(Sequence[ChunkHit]):
 
     __slots__ = ("_largest", "_merged", "_parts")
 
-    def __init__(self, parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> None:
+    def __init__(self, parts: Sequence[Part], largest: Mapping[Modality, float]) -> None:
         self._parts = parts
         self._largest = largest
         self._merged: tuple[ChunkHit, ...] | None = None
@@ -104,20 +108,8 @@ class _MergedChunks(Sequence[ChunkHit]):
         return repr(self._all())
 
 
-def _merged_chunks(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> tuple[ChunkHit, ...]:
+def _merged_chunks(parts: Sequence[Part], largest: Mapping[Modality, float]) -> tuple[ChunkHit, ...]:
     """Evidence of the same chunk added up: each modality's score as a part of its best chunk's anywhere."""
-    if len(parts) == 1:
-        ((contribution, hit),) = parts
-        scale = largest[contribution.modality] or 1.0
-        merged = [ChunkHit(chunk.chunk_id, max(0.0, chunk.score) / scale, chunk.evidence) for chunk in hit.chunks]
-    else:
-        merged = _added_up(parts, largest)
-    if len(merged) > 1:
-        merged.sort(key=lambda chunk: (-chunk.score, chunk.chunk_id))
-    return tuple(merged)
-
-
-def _added_up(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Modality, float]) -> list[ChunkHit]:
     scores: dict[int, float] = {}
     evidence: dict[int, tuple[Evidence, ...]] = {}
     for contribution, hit in parts:
@@ -125,4 +117,6 @@ def _added_up(parts: Sequence[tuple[Contribution, FileHit]], largest: Mapping[Mo
         for chunk in hit.chunks:
             scores[chunk.chunk_id] = scores.get(chunk.chunk_id, 0.0) + max(0.0, chunk.score) / scale
             evidence[chunk.chunk_id] = evidence.get(chunk.chunk_id, ()) + chunk.evidence
-    return [ChunkHit(chunk_id, score, evidence[chunk_id]) for chunk_id, score in scores.items()]
+    merged = [ChunkHit(chunk_id, score, evidence[chunk_id]) for chunk_id, score in scores.items()]
+    merged.sort(key=lambda chunk: (-chunk.score, chunk.chunk_id))
+    return tuple(merged)
