@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import count, repeat
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
@@ -104,6 +104,11 @@ class Contribution(NamedTuple):
     weight: float
     value: float
 
+    @classmethod
+    def column(cls, modality: Modality, weight: float, values: Iterable[float]) -> list[Contribution]:
+        """Those of a list, in its order."""
+        return list(map(cls._make, zip(repeat(modality), count(), repeat(weight), values)))
+
 
 class Candidate(NamedTuple):
     """A file on its way through fusion, boost, demotion and de-duplication. ``chunks`` are best first."""
@@ -123,11 +128,14 @@ class Candidate(NamedTuple):
     rescored: float | None = None
 
     @classmethod
-    def found(
-        cls, hit: FileHit, score: float, chunks: Sequence[ChunkHit], contributions: tuple[Contribution, ...], features: Mapping[str, float]
-    ) -> Candidate:
-        """A file as it was found, neither boosted nor demoted yet."""
-        return cls._make((*hit[:4], score, chunks, contributions, 0.0, 1.0, 1.0, None, features, None))
+    def column(cls, hits: Sequence[FileHit], contributions: Sequence[Contribution]) -> list[Candidate]:
+        """Files as one list has found them, neither boosted nor demoted yet, each with what that list contributes."""
+        if not hits:
+            return []
+        keys, file_ids, languages, path_classes, _, chunks, features = zip(*hits, strict=True)
+        scores = [contribution.value for contribution in contributions]
+        found = (keys, file_ids, languages, path_classes, scores, chunks, zip(contributions, strict=True))
+        return list(map(cls._make, zip(*found, *map(repeat, (0.0, 1.0, 1.0, None)), features, repeat(None))))
 
     def boosted(self, centrality: float, factor: float) -> Candidate:
         """With a score that is ``factor`` times as high, and all that it is made of."""
@@ -155,10 +163,10 @@ def best_first(found: Iterable[Scored], otherwise: Callable[[Scored], Any]) -> l
     """By score; those of equal score by ``otherwise``, of which few are asked: paths are slow to compare."""
     ordered = sorted(found, key=_SCORE, reverse=True)
     start = 0
-    for count in Counter(map(_SCORE, ordered)).values():  # in the order of the list
-        if count > 1:
-            ordered[start : start + count] = sorted(ordered[start : start + count], key=otherwise)
-        start += count
+    for equal in Counter(map(_SCORE, ordered)).values():  # in the order of the list
+        if equal > 1:
+            ordered[start : start + equal] = sorted(ordered[start : start + equal], key=otherwise)
+        start += equal
     return ordered
 
 

@@ -7,9 +7,9 @@ Never excluded: a demoted file that is the only answer is still the answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from app.domain.code import PathClass
 from app.domain.query import Filters, Intent
@@ -41,12 +41,9 @@ def demote(candidates: Sequence[Candidate], text: str, intent: Intent, filters: 
     if intent in (Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS):
         return list(candidates)  # every call site matters, wherever it is
     wanted = wanted_classes(text, filters, profile)
-    factors = {path_class: factor for path_class, factor in profile.factors.items() if path_class not in wanted}
-    paths = [_path(candidate.key) for candidate in candidates]
-    outdated = _outdated(paths, frozenset(int(number[:9]) for number in _VERSION_ASKED.findall(text)))
-    demotions = [
-        _demotion(candidate.path_class, path, factors, outdated, profile) for candidate, path in zip(candidates, paths, strict=True)
-    ]
+    by_class = {path_class: (factor, path_class.value) for path_class, factor in profile.factors.items() if path_class not in wanted}
+    outdated = _outdated(candidates, frozenset(int(number[:9]) for number in _VERSION_ASKED.findall(text)))
+    demotions = [_demotion(candidate, by_class, outdated, profile) for candidate in candidates]
     kept = _unless_only_there(candidates, demotions, profile.private)
     return by_score(Candidate.demoted(candidates, [factor for factor, _ in kept], [reason for _, reason in kept]))
 
@@ -63,8 +60,9 @@ def _unless_only_there(candidates: Sequence[Candidate], demotions: Sequence[Demo
 
 def _named(candidates: Sequence[Candidate]) -> Set[int]:
     """The places of what the question names: the file at a path, else what defines a name, else what defines those most like it."""
-    for feature, share in (("path", 0.0), ("ex", 0.0), ("alike", _MOST_ALIKE)):
-        values = [candidate.features.get(feature, 0.0) for candidate in candidates]
+    features = [candidate.features for candidate in candidates]
+    for name, share in (("path", 0.0), ("ex", 0.0), ("alike", _MOST_ALIKE)):
+        values = [found.get(name, 0.0) for found in features]
         if best := max(values, default=0.0):
             return {place for place, value in enumerate(values) if value > share * best}
     return frozenset()
@@ -83,41 +81,42 @@ def _is_in(phrase: str, words: str) -> bool:
 
 
 def _demotion(
-    path_class: PathClass, path: _Path, factors: Mapping[PathClass, float], outdated: frozenset[Version], profile: DemotionProfile
+    candidate: Candidate, by_class: Mapping[PathClass, Demotion], outdated: frozenset[Version], profile: DemotionProfile
 ) -> Demotion:
-    factor, reasons = 1.0, []
-    if path_class in factors:
-        factor *= factors[path_class]
-        reasons.append(path_class.value)
-    if outdated and not outdated.isdisjoint(path.versions):
-        factor *= profile.old_version
-        reasons.append("old version")
-    if path.is_private:
-        factor *= profile.private
-        reasons.append("private")
-    return (factor, ", ".join(reasons)) if reasons else _UNDEMOTED
+    demotion = by_class.get(candidate.path_class, _UNDEMOTED)
+    if outdated and not outdated.isdisjoint(_versions(candidate.key)):
+        demotion = _further(demotion, profile.old_version, "old version")
+    if _is_private(candidate.key.path):
+        demotion = _further(demotion, profile.private, "private")
+    return demotion
 
 
-def _outdated(paths: Iterable[_Path], asked: frozenset[int]) -> frozenset[Version]:
+def _further(demotion: Demotion, factor: float, reason: str) -> Demotion:
+    before, reasons = demotion
+    return before * factor, f"{reasons}, {reason}" if reasons else reason
+
+
+def _outdated(candidates: Sequence[Candidate], asked: frozenset[int]) -> frozenset[Version]:
     """The versions that have a newer one beside them; when the question names versions, all that have a named one beside them."""
     beside: dict[tuple[int, str], set[int]] = {}
-    for path in paths:
-        for place, version in path.versions:
+    for candidate in candidates:
+        for place, version in _versions(candidate.key):
             beside.setdefault(place, set()).add(version)
     return frozenset((place, version) for place, versions in beside.items() for version in versions - (asked & versions or {max(versions)}))
 
 
-class _Path(NamedTuple):
-    """What a path says of its file. ``versions``: ((repository, parent directory), number) of each ``v<number>`` directory in it."""
+def _versions(key: FileKey) -> Sequence[Version]:
+    """((repository, parent directory), number) of each ``v<number>`` directory in the path: of most files there is none at a glance."""
+    return _versions_in(key) if "/v" in key.path or key.path.startswith("v") else ()
 
-    is_private: bool
-    versions: Sequence[Version]
+
+def _is_private(path: str) -> bool:
+    return ("/_" in path or path.startswith("_")) and _PRIVATE.search(path) is not None
 
 
 @lru_cache(maxsize=1 << 14)
-def _path(key: FileKey) -> _Path:
+def _versions_in(key: FileKey) -> Sequence[Version]:
     """Remembered: the same files are found again and again."""
     directories = key.path.split("/")[:-1]
     matches = ((depth, _VERSION_DIRECTORY.fullmatch(directory)) for depth, directory in enumerate(directories))
-    versions = [((key.repository_id, "/".join(directories[:depth])), int(match[1][:9])) for depth, match in matches if match]
-    return _Path(_PRIVATE.search(key.path) is not None, versions)
+    return [((key.repository_id, "/".join(directories[:depth])), int(match[1][:9])) for depth, match in matches if match]

@@ -8,38 +8,30 @@ Raw scores of different modalities never mix. The result does not depend on the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, repeat
-from typing import TypeAlias, overload
+from itertools import accumulate
+from typing import overload
 
 from app.domain.query import Modality
-from app.domain.ranking import Candidate, ChunkHit, Contribution, Evidence, FileHit, FileKey, RankedList, best_first
+from app.domain.ranking import Candidate, ChunkHit, Contribution, Evidence, FileKey, RankedList, best_first
 from app.search.route import Plan
-
-Part: TypeAlias = tuple[Contribution, FileHit]
-"""What one list says of a file."""
 
 
 def weighted_rrf(lists: Mapping[Modality, RankedList], plan: Plan) -> list[Candidate]:
     """The files of all lists, best first; ties in path order."""
-    found: dict[FileKey, tuple[Part, ...]] = {}
+    found: dict[FileKey, tuple[Candidate, ...]] = {}
     for modality, weight in sorted(plan.modalities):
         files = lists[modality].files if modality in lists else ()
         values = [weight / (plan.k + rank + 1) for rank in range(len(files))]
-        contributions = map(Contribution._make, zip(repeat(modality), range(len(files)), repeat(weight), values))
-        for part in zip(contributions, files, strict=True):
-            key = part[1].key
-            found[key] = (*found[key], part) if key in found else (part,)
+        for candidate in Candidate.column(files, Contribution.column(modality, weight, values)):
+            found[candidate.key] = (*found[candidate.key], candidate) if candidate.key in found else (candidate,)
     largest = {modality: _largest_chunk_score(ranked) for modality, ranked in lists.items()}
-    return by_score([_fused(parts, largest) if len(parts) > 1 else _alone(*parts[0]) for parts in found.values()])
+    return by_score([_fused(parts, largest) if len(parts) > 1 else parts[0] for parts in found.values()])
 
 
 def in_list_order(ranked: RankedList, weight: float) -> list[Candidate]:
     """The files of one list as it stands, with that retriever's own scores, made to fall along the list."""
     scores = accumulate((max(0.0, hit.score) for hit in ranked.files), min)
-    return [
-        Candidate.found(hit, score, hit.chunks, (Contribution(ranked.modality, rank, weight, score),), hit.features)
-        for rank, (hit, score) in enumerate(zip(ranked.files, scores, strict=True))
-    ]
+    return Candidate.column(ranked.files, Contribution.column(ranked.modality, weight, scores))
 
 
 def by_score(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -51,21 +43,17 @@ def _largest_chunk_score(ranked: RankedList) -> float:
     return max([file.chunks[0].score for file in ranked.files if file.chunks], default=0.0)
 
 
-def _alone(contribution: Contribution, hit: FileHit) -> Candidate:
-    """What one list has found, as most files are: its chunks are in order."""
-    return Candidate.found(hit, contribution.value, hit.chunks, (contribution,), hit.features)
-
-
-def _fused(parts: tuple[Part, ...], largest: Mapping[Modality, float]) -> Candidate:
-    contributions = tuple([contribution for contribution, _ in parts])
+def _fused(parts: Sequence[Candidate], largest: Mapping[Modality, float]) -> Candidate:
+    """One file of what several lists have found of it."""
     features: dict[str, float] = {}
-    for _, hit in parts:
-        for name, value in hit.features.items():
+    for part in parts:
+        for name, value in part.features.items():
             if name not in features or value > features[name]:
                 features[name] = value
-    score = sum([contribution.value for contribution in contributions])
-    chunks = _MergedChunks(parts, largest) if any(hit.chunks for _, hit in parts) else ()
-    return Candidate.found(parts[0][1], score, chunks, contributions, features)
+    contributions = tuple([contribution for part in parts for contribution in part.contributions])
+    score = sum([part.score for part in parts])
+    chunks = _MergedChunks(parts, largest) if any(part.chunks for part in parts) else ()
+    return Candidate._make((*parts[0][:4], score, chunks, contributions, *parts[0][7:11], features, None))
 
 
 class _MergedChunks(Sequence[ChunkHit]):
@@ -73,7 +61,7 @@ class _MergedChunks(Sequence[ChunkHit]):
 
     __slots__ = ("_largest", "_merged", "_parts")
 
-    def __init__(self, parts: Sequence[Part], largest: Mapping[Modality, float]) -> None:
+    def __init__(self, parts: Sequence[Candidate], largest: Mapping[Modality, float]) -> None:
         self._parts = parts
         self._largest = largest
         self._merged: tuple[ChunkHit, ...] | None = None
@@ -108,13 +96,13 @@ class _MergedChunks(Sequence[ChunkHit]):
         return repr(self._all())
 
 
-def _merged_chunks(parts: Sequence[Part], largest: Mapping[Modality, float]) -> tuple[ChunkHit, ...]:
+def _merged_chunks(parts: Sequence[Candidate], largest: Mapping[Modality, float]) -> tuple[ChunkHit, ...]:
     """Evidence of the same chunk added up: each modality's score as a part of its best chunk's anywhere."""
     scores: dict[int, float] = {}
     evidence: dict[int, tuple[Evidence, ...]] = {}
-    for contribution, hit in parts:
-        scale = largest[contribution.modality] or 1.0
-        for chunk in hit.chunks:
+    for part in parts:
+        scale = largest[part.contributions[0].modality] or 1.0
+        for chunk in part.chunks:
             scores[chunk.chunk_id] = scores.get(chunk.chunk_id, 0.0) + max(0.0, chunk.score) / scale
             evidence[chunk.chunk_id] = evidence.get(chunk.chunk_id, ()) + chunk.evidence
     merged = [ChunkHit(chunk_id, score, evidence[chunk_id]) for chunk_id, score in scores.items()]

@@ -5,6 +5,7 @@ Measured on 579 judged queries (docs/ranking.md): NDCG@10 .886 → .932 on ten r
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
@@ -58,8 +59,10 @@ def rescore(candidates: Sequence[Candidate], single: bool, profiles: Profiles) -
     head = _rescored(candidates[: profiles.depth_rescored], terms)
     head.sort(key=lambda candidate: (-(candidate.rescored or 0.0), candidate.key.path, candidate.key.repository_id))
     floor = min((candidate.rescored or 0.0 for candidate in head), default=0.0)
+    rest = candidates[profiles.depth_rescored :]
     # Two scales in one list: the rest must not seem better than what stands before it.
-    return head + [c._replace(score=floor) if c.score > floor else c for c in candidates[profiles.depth_rescored :]]
+    higher = bisect_left(rest, -floor, key=lambda candidate: -candidate.score)
+    return [*head, *(candidate._replace(score=floor) for candidate in rest[:higher]), *rest[higher:]]
 
 
 def _yardsticks(candidates: Sequence[Candidate], names: Iterable[str]) -> Mapping[str, float]:
