@@ -163,8 +163,7 @@ def _rank(query: RetrievalQuery, definitions: Iterable[FoundDefinition], named: 
         if key in chunks:
             files.append(file_hit(chunks[key], score, features))
         else:
-            file = names[key].file
-            files.append(FileHit(key, file.file_id, file.language, file.path_class, score, (), features))
+            files.append(FileHit._make((*names[key].file.columns, score, (), features)))
     return ranked(files)
 
 
@@ -204,8 +203,8 @@ async def _with_chunks(
         if file.chunks:
             out.append(file)
         elif (chunk_id := first.get((file.key.repository_id, file.file_id))) is not None:
-            hit = ChunkHit(chunk_id, file.score, (Evidence(Modality.STRUCTURAL, file.score, "file_name", line=1),))
-            out.append(FileHit(file.key, file.file_id, file.language, file.path_class, file.score, (hit,), file.features))
+            evidence = Evidence._make((Modality.STRUCTURAL, file.score, "file_name", None, 1, None, None, False, ()))
+            out.append(FileHit._make((*file[:5], (ChunkHit._make((chunk_id, file.score, (evidence,))),), file.features)))
     return tuple(out)
 
 
