@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from app.domain.index import JobState, RepositorySource
 from app.indexing import analyse
@@ -88,12 +89,13 @@ async def test_what_is_read_ahead_ends_with_the_first_run(bench: Bench, shop: Pa
     assert len(memory) == 2
 
 
-async def test_a_folder_that_is_gone_is_not_read_ahead(bench: Bench, shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_folder_that_is_gone_is_not_read_ahead(bench: Bench, shop: Path) -> None:
     await bench.index(shop)
     shop.rename(shop.with_name("elsewhere"))
     bench.worker = Worker(bench.backend)
-    await asyncio.wait(begin(bench.worker))
-    assert "reading_ahead_interrupted" in capsys.readouterr().out
+    with capture_logs() as logs:
+        await asyncio.wait(begin(bench.worker))
+    assert [log["event"] for log in logs] == ["reading_ahead_interrupted"]
     shop.with_name("elsewhere").rename(shop)
     await edit_and_index(bench, shop)
 
