@@ -95,7 +95,7 @@ async def test_a_folder_that_is_gone_is_not_read_ahead(bench: Bench, shop: Path)
     bench.worker = Worker(bench.backend)
     with capture_logs() as logs:
         await asyncio.wait(begin(bench.worker))
-    assert [log["event"] for log in logs] == ["reading_ahead_interrupted"]
+    assert "reading_ahead_interrupted" in [log["event"] for log in logs]
     shop.with_name("elsewhere").rename(shop)
     await edit_and_index(bench, shop)
 
