@@ -51,8 +51,9 @@ COVERAGE = """
 
 OTHER_LINKS = """
     SELECT EXISTS (
-        SELECT FROM edge
+        SELECT FROM edge e
         WHERE repository_id = $1 AND branch_id = $2 AND file_id = ANY($4::int[]) AND (from_gen = $3 OR to_gen = $3)
+          AND NOT EXISTS (SELECT FROM external x WHERE x.repository_id = e.repository_id AND x.symbol_id = e.target)
         GROUP BY source, target
         HAVING sum(CASE from_gen WHEN $3 THEN 1 ELSE -1 END) <> 0
     )
@@ -268,7 +269,10 @@ class IndexWriter:
             )
 
     async def has_other_links(self, file_ids: Iterable[int]) -> bool:
-        """Whether what the edges of these files lead from and to differs from the current generation's, repetitions counted."""
+        """Whether what the edges of these files lead from and to differs from the current generation's, repetitions counted.
+
+        Without what leads out of the repository, as in ``edge_ends``.
+        """
         other: bool = await self._connection.fetchval(OTHER_LINKS, self._repository_id, self._branch_id, self.next_gen, list(file_ids))
         return other
 

@@ -116,11 +116,12 @@ async def test_ranks_are_computed_anew_only_where_a_link_came_or_went(
         "# Passed on.\n\n" + BEFORE["passes.py"],  # the lines of edges move
         BEFORE["passes.py"] + "work(make)\n",  # a second call of the same function counts
         BEFORE["passes.py"].replace("work(make)", "work(print)"),
+        BEFORE["passes.py"].replace("work(make)", "work(print)") + "import json\njson.dumps(1)\n",  # leads out of the repository
     ):
         write_tree(tree, {"passes.py": passes})
         await bench.index(tree, "grown")
         generations.append((await bench.backend.repositories.get("grown")).generation)
-    assert generations == [1, 2, 3, 4]
+    assert generations == [1, 2, 3, 4, 5]
     assert ranked == [1, 3, 4]
 
 
