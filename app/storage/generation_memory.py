@@ -46,5 +46,5 @@ class GenerationMemory(ABC, Generic[V]):
         return self._known.ready(snapshot.key, lambda: self._read(snapshot.key))
 
     async def _read(self, key: GenerationKey) -> V:
-        async with self._turn, self._pool.connection() as connection:  # one at a time: the connections are for searches
+        async with self._turn, self._pool.beside() as connection:  # one at a time: the connections are for searches
             return await self.read(connection, key)

@@ -9,6 +9,8 @@ from typing import Generic, TypeVar
 
 import structlog
 
+from app.storage.pool import StoreClosed
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -63,5 +65,5 @@ class Kept(Generic[K, V]):
 
 
 def _log_failure(task: asyncio.Task[V]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
+    if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, StoreClosed):
         _log.warning("not_kept_in_memory", error=repr(error))

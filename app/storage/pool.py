@@ -5,6 +5,8 @@ by asyncpg. A cancellation that reaches the server before its statement does is 
 looks after its clients while it works, ends the statement. ``statement_timeout`` is the last bound; what meets it, or finds the server
 without room or another statement in its way, is StoreBusy and no fault of the service.
 
+What is read beside the answers ends with the pool, so that nobody waits for it when the service or a command ends.
+
 A caller who is limited to some repositories (domain/access.py) reads on connections of a role that sees no others.
 """
 
@@ -45,6 +47,10 @@ _LOOK_AFTER_CLIENTS = "500ms"
 _log = structlog.get_logger(__name__)
 
 
+class StoreClosed(StoreUnavailable):
+    """The service is ending; whoever reads for later need not."""
+
+
 class _Mode(NamedTuple):
     """How a connection is set. ``repositories``: those that its role sees, as PostgreSQL writes the array; None: the owner's, sees all."""
 
@@ -82,13 +88,18 @@ class Pool:
         self._modes: dict[int, _Mode] = {}
         self._opening = asyncio.Lock()
         self._ending: set[asyncio.Task[None]] = set()
+        self._beside: set[asyncio.Task[Any]] = set()
+        self._closed = False
 
     async def open(self) -> None:
         """Connect; raises StoreUnavailable. A later acquire connects anew when the server was down."""
+        self._closed = False
         await self._opened(limited=False)
 
     async def _opened(self, *, limited: bool) -> asyncpg.Pool[asyncpg.Record]:
         async with self._opening:
+            if self._closed:
+                raise StoreClosed("the store is closed")
             if limited not in self._pools:
                 self._pools[limited] = await self._create(limited=limited)
             return self._pools[limited]
@@ -125,7 +136,12 @@ class Pool:
                 await held.enter_async_context(self.owner())
 
     async def close(self) -> None:
-        """Close every connection; those still busy are ended after a moment."""
+        """Close every connection; those still busy are ended after a moment, what is read ``beside`` at once."""
+        self._closed = True
+        for task in self._beside:
+            task.cancel()
+        await asyncio.gather(*self._beside, return_exceptions=True)
+        await asyncio.gather(*self._ending, return_exceptions=True)
         pools, self._pools = self._pools, {}
         for pool in pools.values():
             try:
@@ -141,6 +157,16 @@ class Pool:
         A plan is made for each statement.
         """
         return self._acquired(self._mode(generic=False))
+
+    @asynccontextmanager
+    async def beside(self) -> AsyncIterator[Connection]:
+        """A ``connection`` for a task of its own, which nobody waits for: it is cancelled when the pool is closed."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+        async with self.connection() as connection:
+            yield connection
 
     def keyed(self) -> AbstractAsyncContextManager[Connection]:
         """The same for statements that look rows up by key: their plans do not depend on the values and are made once, which often takes

@@ -70,6 +70,8 @@ def test_the_table_is_all_there_is(client: TestClient) -> None:
     metrics.count_embeddings("computed")
     metrics.count_job("succeeded")
     metrics.count_removed("job", 1)
+    metrics.count_sweep("done")
+    metrics.count_ranking_reads("names", in_memory=True)
     metrics.count_source("moved")
     metrics.count_refused_call("lookups")
     metrics.count_ended_connection("idle")

@@ -17,7 +17,7 @@ from app.domain.errors import StoreBusy, StoreUnavailable
 from app.observability import metrics
 from app.storage.dsn import parse_dsn
 from app.storage.engine import connection
-from app.storage.pool import Pool
+from app.storage.pool import Pool, StoreClosed
 
 pytestmark = pytest.mark.anyio
 
@@ -204,3 +204,23 @@ async def test_connections_that_are_prepared_are_those_that_are_used(database_ur
     assert len(there) == 3
     assert taken <= {row["pid"] for row in there}
     await pool.close()
+
+
+async def test_what_is_read_beside_ends_with_the_pool_and_begins_nothing_after_it(database_url: str, anyio_backend: str) -> None:
+    pool = Pool(database_url, size=2, statement_timeout_ms=60_000)
+    await pool.open()
+    begun = asyncio.Event()
+
+    async def read() -> None:
+        async with pool.beside() as connection:
+            begun.set()
+            await connection.execute("SELECT pg_sleep(60)")
+
+    reading = asyncio.create_task(read())
+    await begun.wait()
+    async with asyncio.timeout(5):
+        await pool.close()
+    assert reading.cancelled()
+    with pytest.raises(StoreClosed):
+        async with pool.beside():
+            pass
