@@ -86,6 +86,7 @@ class Worker:
         self._settings = backend.settings
         self._memory = DefinitionMemory()
         self._seen = SeenRepositories()
+        self._remembering: asyncio.Task[None] | None = None
         self._beginning: tuple[asyncio.Task[None], ...] = ()
         self._remembers: str | None = None
         self._vector_sets = VectorSets(backend.connect, backend.embedders, backend.settings.embedding)
@@ -153,9 +154,9 @@ class Worker:
 
     def _begin_remembering(self, stop: asyncio.Event) -> None:
         """Learn what the first run will need, beside whatever else there is to do."""
-        remembering = asyncio.create_task(self._remember())
-        self._memory.fill(remembering)
-        self._beginning = (remembering, asyncio.create_task(self._read_ahead(remembering, stop)))
+        self._remembering = asyncio.create_task(self._remember())
+        self._memory.fill(self._remembering)
+        self._beginning = (self._remembering, asyncio.create_task(self._read_ahead(self._remembering, stop)))
 
     async def _remember(self) -> None:
         try:
@@ -186,10 +187,9 @@ class Worker:
 
     async def _settle_memory(self, job: Job) -> None:
         """A run of the repository that is being remembered would read the same; one of another does not wait for it."""
-        for remembering in self._beginning[:1]:
-            if not remembering.done() and self._remembers != job.repository:
-                remembering.cancel()
-                await asyncio.wait([remembering])
+        if self._remembering is not None and not self._remembering.done() and self._remembers != job.repository:
+            self._remembering.cancel()
+            await asyncio.wait([self._remembering])
 
     async def _run_job(self, claims: Claims, pool: ParsePool, job: Job) -> None:
         try:

@@ -14,6 +14,7 @@ from app.domain.symbol_id import file_symbol_id
 from app.domain.words import folded
 from app.retrievers.scope import scope_arguments
 from app.storage.engine import Connection
+from app.storage.like import escaped
 
 MOST_TARGETS: Final = 50
 
@@ -127,8 +128,8 @@ def _within(target: Target, parent: str) -> bool:
 
 
 async def _file_targets(connection: Connection, query: RetrievalQuery, path: str) -> Targets:
-    escaped = path.strip("/").replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    rows = await connection.fetch(BY_FILE, *scope_arguments(query)[:3], path.strip("/"), f"%/{escaped}")
+    relative = path.strip("/")
+    rows = await connection.fetch(BY_FILE, *scope_arguments(query)[:3], relative, f"%/{escaped(relative)}")
     targets = tuple(_target(row) for row in rows)
     modules = tuple(dict.fromkeys((target.repository_id, file_symbol_id(target.path)) for target in targets))
     return Targets(targets, (), modules)

@@ -21,6 +21,13 @@ MOST_CHUNKS: Final = 400_000
 V = TypeVar("V")
 
 
+def ready_of_all(scope: Scope, ready: Callable[[Snapshot], V | None]) -> Mapping[int, V] | None:
+    """repository id → what is ``ready`` of its snapshot; None while one is missing. All are asked for: what is missing is begun."""
+    found = {snapshot.repository_id: ready(snapshot) for snapshot in scope.snapshots}
+    known = {key: value for key, value in found.items() if value is not None}
+    return known if len(known) == len(found) else None
+
+
 class GenerationMemory(ABC, Generic[V]):
     """Keeps something of the generations that were asked for last; the one that was asked for longest ago goes first."""
 
@@ -34,9 +41,7 @@ class GenerationMemory(ABC, Generic[V]):
         """repository id → what is kept of its snapshot; None while one is not in memory, and where they are too large for it."""
         if sum(snapshot.chunks for snapshot in scope.snapshots) > MOST_CHUNKS:
             return None
-        found = {snapshot.repository_id: self._of(snapshot) for snapshot in scope.snapshots}
-        known = {key: value for key, value in found.items() if value is not None}
-        return known if len(known) == len(found) else None
+        return ready_of_all(scope, self._of)
 
     @abstractmethod
     async def read(self, connection: Connection, key: GenerationKey) -> V:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from app.domain.code import PathClass
 from app.domain.query import GenerationKey, Scope, Snapshot
 from app.domain.ranking import FileKey
+from app.storage.generation_memory import ready_of_all
 from app.storage.kept import Kept
 from app.storage.pool import Pool
 
@@ -150,9 +151,7 @@ class LiveFilesCache:
         """The same without waiting: None while one of them is not in memory, and where they are too many for it."""
         if sum(snapshot.files for snapshot in scope.snapshots) > MOST_FILES:
             return None
-        files = {snapshot.repository_id: self._ready(snapshot) for snapshot in scope.snapshots}
-        known = {key: found for key, found in files.items() if found is not None}
-        return known if len(known) == len(files) else None
+        return ready_of_all(scope, self._ready)
 
     async def _of(self, snapshot: Snapshot) -> LiveFiles:
         return await self._known.get(snapshot.key, lambda: self._read(snapshot.key))
