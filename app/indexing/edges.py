@@ -80,7 +80,7 @@ async def resolve_edges(
 async def complete_definitions(definitions: IndexedDefinitions, reader: FactReader, live: Mapping[str, int], fresh: FreshFacts) -> None:
     """Let the definitions be those of the live files, read portion by portion: as rows they take several times what they take here."""
     missing = sorted(definitions.missing(live))
-    sparse = len(missing) == len(live) and await reader.symbols() > MOST_COMPLETE
+    sparse = len(missing) == len(live) and await reader.symbols(missing) > MOST_COMPLETE
     if sparse:
         _log.warning("definitions_left_out", kinds="fields, values and macros", more_symbols_than=MOST_COMPLETE)
     await asyncio.to_thread(definitions.keep, live)

@@ -30,11 +30,12 @@ _log = structlog.get_logger(__name__)
 async def remember(connection: Connection, newest: Newest, memory: DefinitionMemory) -> None:
     """Fill the memory, unless the index is too large to be kept. The connection may be one that sees further publications."""
     reader = FactReader(connection, newest.repository_id, newest.branch_id, newest.current_gen)
-    if await reader.symbols() > MOST_SYMBOLS:
+    live = await reader.live()
+    if await reader.symbols(live.values()) > MOST_SYMBOLS:
         return
     definitions = IndexedDefinitions()
     with no_collection():
-        await complete_definitions(definitions, reader, await reader.live(), FreshFacts())
+        await complete_definitions(definitions, reader, live, FreshFacts())
     memory.put_back((newest.repository_id, newest.created_at), definitions)
     _log.info("definitions_remembered", repository=newest.name, symbols=definitions.index.size)
 

@@ -21,7 +21,7 @@ _LIVE = "FROM file WHERE repository_id = $1 AND branch_id = $2 AND from_gen <= $
 
 LIVE_FILES = f"SELECT path, file_id {_LIVE} ORDER BY path"
 CHUNK_COUNTS = "SELECT file_id, chunks FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[])"
-SYMBOL_COUNT = f"SELECT count(*) FROM symbol WHERE repository_id = $1 AND file_id IN (SELECT file_id {_LIVE})"
+SYMBOL_COUNT = "SELECT count(*) FROM symbol WHERE repository_id = $1 AND file_id = ANY($2::int[])"
 FILES = "SELECT file_id, path, language FROM file_version WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY path"
 SYMBOLS = f"SELECT {_SYMBOLS} FROM symbol WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
 IMPORTS = f"SELECT {_IMPORTS} FROM import WHERE repository_id = $1 AND file_id = ANY($2::int[]) ORDER BY file_id, ordinal"
@@ -90,9 +90,12 @@ class FactReader:
         found: bool = await self._connection.fetchval(MATTER, self._repository_id, list(file_ids))
         return found
 
-    async def symbols(self) -> int:
-        """The number of symbols in the files with a language."""
-        found: int = await self._connection.fetchval(SYMBOL_COUNT, *self._key)
+    async def symbols(self, file_ids: Collection[int]) -> int:
+        """The number of symbols in these file versions.
+
+        By their ids: the planner does not know yet how many files a run shows, and joined them to the symbols by nested loops.
+        """
+        found: int = await self._connection.fetchval(SYMBOL_COUNT, self._repository_id, list(file_ids))
         return found
 
     async def files(self, file_ids: Sequence[int]) -> list[FileFacts]:
