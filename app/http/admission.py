@@ -23,6 +23,7 @@ _ROUNDS: Final = 1.5
 as places are all served, however long a call takes, and nobody's answer takes more than about twice as long."""
 
 _LONGEST_SECONDS: Final = 1.0
+"""How long somebody waits at most, and also while nobody has told yet how long a place is held."""
 
 _TOLD_SECONDS: Final = 10.0
 """How often the log tells of refusals; each has its line at the request, and a metric counts them."""
@@ -51,7 +52,9 @@ class Places:
         self._free = asyncio.Semaphore(places)
         self._wait_seconds = wait_ms / 1_000
         self._waiting = 0
+        self._taken = 0
         self._held_seconds = 0.0
+        self._held_when_full: float | None = None
         self._refusals = 0
         self._told = 0.0
 
@@ -62,8 +65,10 @@ class Places:
 
     @property
     def longest_wait(self) -> float:
-        """Seconds."""
-        return max(self._wait_seconds, min(_ROUNDS * self._held_seconds, _LONGEST_SECONDS))
+        """Seconds: by how long a place would be held if all were taken, since those who come in a burst meet none of those who were alone."""
+        if self._held_when_full is None:
+            return max(self._wait_seconds, _LONGEST_SECONDS)
+        return max(self._wait_seconds, min(_ROUNDS * self._held_when_full, _LONGEST_SECONDS))
 
     def check(self) -> None:
         """Raises NoPlace when it is of no use to wait (Little's law: those who wait, by how many are served in a second)."""
@@ -82,12 +87,21 @@ class Places:
             raise self._refusal() from None
         finally:
             self._waiting -= 1
-        began = perf_counter()
+        self._taken += 1
+        began, beside = perf_counter(), self._taken
         try:
             yield
         finally:
-            self._held_seconds += _NEWEST * (perf_counter() - began - self._held_seconds)
+            self._learn(perf_counter() - began, (beside + self._taken) / 2)
+            self._taken -= 1
             self._free.release()
+
+    def _learn(self, held: float, beside: float) -> None:
+        """``beside``: how many places were taken, its own included; each search takes its share of the processors from the others."""
+        self._held_seconds += _NEWEST * (held - self._held_seconds)
+        when_full = held * self._places / beside
+        before = when_full if self._held_when_full is None else self._held_when_full
+        self._held_when_full = before + _NEWEST * (when_full - before)
 
     def _refusal(self) -> NoPlace:
         self._count()
