@@ -65,7 +65,7 @@ class Places:
 
     @property
     def longest_wait(self) -> float:
-        """Seconds: by how long a place would be held if all were taken, since those who come in a burst meet none of those who were alone."""
+        """Seconds: by how long a place would be held if all were taken, since a burst meets others than those who asked alone."""
         if self._held_when_full is None:
             return max(self._wait_seconds, _LONGEST_SECONDS)
         return max(self._wait_seconds, min(_ROUNDS * self._held_when_full, _LONGEST_SECONDS))

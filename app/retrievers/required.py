@@ -38,6 +38,13 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
+class InOrder:
+    """Strings that must occur one behind the other, none overlapping the next: one question where ``AllOf`` has several."""
+
+    parts: tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AllOf:
     parts: tuple[Condition, ...]
 
@@ -47,7 +54,7 @@ class AnyOf:
     parts: tuple[Condition, ...]
 
 
-Condition: TypeAlias = Atom | AllOf | AnyOf
+Condition: TypeAlias = Atom | InOrder | AllOf | AnyOf
 
 ALWAYS: Final = AllOf(())
 NEVER: Final = AnyOf(())
@@ -76,6 +83,17 @@ def all_of(conditions: Iterable[Condition]) -> Condition:
         elif not (isinstance(condition, Atom) and not condition.text):
             parts[condition] = None
     return next(iter(parts)) if len(parts) == 1 else AllOf(tuple(parts))
+
+
+def in_order(conditions: Iterable[Condition]) -> Condition:
+    """What holds for a text in which a match of each condition stands behind that of the one before."""
+    pieces = [piece for condition in conditions for piece in (condition.parts if isinstance(condition, AllOf) else (condition,))]
+    atoms: dict[bool, list[Atom]] = {}
+    for piece in pieces:
+        for atom in piece.parts if isinstance(piece, InOrder) else (piece,) if isinstance(piece, Atom) and piece.text else ():
+            atoms.setdefault(atom.any_case, []).append(atom)
+    lines = (InOrder(tuple(line)) if len(line) > 1 else line[0] for line in atoms.values())
+    return all_of([*lines, *(piece for piece in pieces if not isinstance(piece, Atom | InOrder))])
 
 
 def any_of(conditions: Iterable[Condition]) -> Condition:
@@ -159,7 +177,7 @@ class _Reader:
             if part.strings is None:
                 conditions.append(part.condition)
                 run = _NOTHING
-        return (_Part(all_of([*conditions, run.needed()])) if conditions else run), any_case
+        return (_Part(in_order([*conditions, run.needed()])) if conditions else run), any_case
 
     def _quoted(self, any_case: bool) -> _Part:
         """The text between \\Q and \\E, or the pattern's end. A repetition behind it is one of its last character."""
@@ -169,7 +187,7 @@ class _Reader:
             raise _Unsure
         last = self._repeated(_Part(strings=frozenset({text[-1:]}), any_case=any_case))
         return _joined(_Part(strings=frozenset({text[:-1]}), any_case=any_case), last) or _Part(
-            all_of([Atom(text[:-1], any_case), last.needed()])
+            in_order([Atom(text[:-1], any_case), last.needed()])
         )
 
     def _one(self, any_case: bool) -> _Part:

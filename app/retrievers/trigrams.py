@@ -6,25 +6,23 @@ condition from which it can take none is no condition to it: the index would han
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from app.retrievers.required import AllOf, Atom, Condition
+from app.retrievers.required import AllOf, Atom, Condition, InOrder
+from app.storage.like import escaped
 from app.storage.tables import ODD_CASE
 
 MOST_CONDITIONS: Final = 3
 """Of so many that must all hold, the longest are asked for; the others would cost more than they keep out."""
-
-_ESCAPED: Final = re.compile(r"([\\%_])")
 
 _PADDING_BEFORE: Final = 2
 _TRIGRAM: Final = 3
 _LAST_CERTAIN_LETTER: Final = "\uffff"
 
 
-def like_pattern(literal: str) -> str:
-    """A LIKE pattern that matches texts containing exactly this string."""
-    return "%" + _ESCAPED.sub(r"\\\1", literal) + "%"
+def like_pattern(*literals: str) -> str:
+    """A LIKE pattern that matches texts containing exactly these strings, one behind the other."""
+    return "%" + "%".join(map(escaped, literals)) + "%"
 
 
 def has_trigram(literal: str) -> bool:
@@ -53,17 +51,22 @@ def is_indexed(condition: Condition) -> bool:
     """Whether the index can tell for which texts the condition may hold, short of all."""
     if isinstance(condition, Atom):
         return has_trigram(condition.text)
-    if isinstance(condition, AllOf):
+    if isinstance(condition, AllOf | InOrder):
         return any(map(is_indexed, condition.parts))
     return all(map(is_indexed, condition.parts))
 
 
 def worth_asking(condition: Condition) -> Condition:
     """The condition without the parts that the index cannot use beside others that it can, and with few of these."""
+    if isinstance(condition, InOrder):
+        indexed = [atom for atom in condition.parts if is_indexed(atom)] or condition.parts
+        longest = sorted(range(len(indexed)), key=lambda place: -len(indexed[place].text))[:MOST_CONDITIONS]
+        kept = tuple(indexed[place] for place in sorted(longest))
+        return InOrder(kept) if len(kept) > 1 else kept[0]
     if not isinstance(condition, AllOf):
         return condition
-    indexed = [part for part in condition.parts if is_indexed(part)] or condition.parts
-    return AllOf(tuple(sorted(indexed, key=_selectivity, reverse=True)[:MOST_CONDITIONS]))
+    parts = [worth_asking(part) for part in condition.parts if is_indexed(part)] or condition.parts
+    return AllOf(tuple(sorted(parts, key=_selectivity, reverse=True)[:MOST_CONDITIONS]))
 
 
 def _selectivity(condition: Condition) -> int:
@@ -71,6 +74,8 @@ def _selectivity(condition: Condition) -> int:
     if isinstance(condition, Atom):
         return len(condition.text)
     lengths = [_selectivity(part) for part in condition.parts]
+    if isinstance(condition, InOrder):
+        return sum(lengths)
     return max(lengths, default=0) if isinstance(condition, AllOf) else min(lengths, default=0)
 
 
@@ -82,9 +87,10 @@ def to_sql(condition: Condition, column: str, first_parameter: int) -> tuple[str
     values: list[str] = []
 
     def render(part: Condition) -> str:
-        if isinstance(part, Atom):
-            values.append(like_pattern(part.text))
-            return f"{column} {'ILIKE' if part.any_case else 'LIKE'} ${first_parameter + len(values) - 1}"
+        if isinstance(part, Atom | InOrder):
+            atoms = (part,) if isinstance(part, Atom) else part.parts
+            values.append(like_pattern(*(atom.text for atom in atoms)))
+            return f"{column} {'ILIKE' if atoms[0].any_case else 'LIKE'} ${first_parameter + len(values) - 1}"
         if not part.parts:
             return "true" if isinstance(part, AllOf) else "false"
         return "(" + (" AND " if isinstance(part, AllOf) else " OR ").join(map(render, part.parts)) + ")"

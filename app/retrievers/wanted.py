@@ -13,7 +13,7 @@ from app.domain.errors import InvalidRequest
 from app.domain.expression import And, Expression, ExpressionMatcher, Not, Term, terms, written
 from app.domain.matching import Matcher, matcher
 from app.domain.query import RetrievalQuery
-from app.retrievers.required import ALWAYS, NEVER, AllOf, AnyOf, Atom, Condition, all_of, any_of, literal_condition, pattern_condition
+from app.retrievers.required import ALWAYS, NEVER, AnyOf, Atom, Condition, all_of, any_of, literal_condition, pattern_condition
 from app.retrievers.trigrams import has_trigram, worth_asking
 
 LARGEST_WORK: Final = 10_000_000_000
@@ -138,25 +138,26 @@ class Clock:
         return monotonic() - self._began > share * self._seconds
 
 
-def most_matching(text: str, condition: Condition | None) -> int:
-    """As many lines of the text may match what needs the condition: no more than hold the one of its strings that is the rarest there.
+def most_matching(text: str, counted: Sequence[str] | None) -> int:
+    """As many lines of the text may match a pattern: no more than hold one of the ``counted`` strings, of which each match has one.
 
     A few more than there are is close enough: lines are counted only where it matters.
     """
-    most = _occurrences(text, condition)
+    most = None if counted is None else sum(map(text.count, counted))
     return most if most is not None and most < FEW else min(text.count("\n") + 1, most or len(text) + 1)
 
 
-def _occurrences(text: str, condition: Condition | None) -> int | None:
-    """How often what the condition asks for occurs; None where that is not counted faster than lines."""
+def counted_strings(condition: Condition) -> tuple[str, ...] | None:
+    """Strings of which one at least is in every line that matches what needs the condition; None where lines are counted faster.
+
+    Of what all must be there the longest, as that will be the rarest.
+    """
     if isinstance(condition, Atom):
-        return None if condition.any_case else text.count(condition.text)
-    if isinstance(condition, AllOf):
-        return min((count for part in condition.parts if (count := _occurrences(text, part)) is not None), default=None)
+        return None if condition.any_case else (condition.text,)
+    parts = [counted_strings(part) for part in condition.parts]
     if isinstance(condition, AnyOf):
-        counts = [_occurrences(text, part) for part in condition.parts]
-        return None if None in counts else sum(filter(None, counts))
-    return None
+        return None if None in parts else tuple(text for part in parts if part is not None for text in part)
+    return max((part for part in parts if part), key=lambda strings: min(map(len, strings)), default=None)
 
 
 async def matching_lines(texts: Sequence[str], target: Wanted, clock: Clock | None) -> list[list[int] | None]:
@@ -164,10 +165,11 @@ async def matching_lines(texts: Sequence[str], target: Wanted, clock: Clock | No
     lines: list[list[int] | None] = []
     batch: list[str] = []
     work = 0
+    counted = None if target.of_chunk else counted_strings(target.condition)
     for text in texts:
         cost = len(text) * target.matcher.size + _WORK_OF_A_CALL * len(target.terms)
         if target.regex:
-            cost += _WORK_OF_A_LINE * most_matching(text, None if target.of_chunk else target.condition)
+            cost += _WORK_OF_A_LINE * most_matching(text, counted)
         if cost > LARGEST_WORK or (clock is not None and clock.is_late()):
             lines += await _checked(batch, target, work)
             lines.append(None)
