@@ -43,8 +43,8 @@ def all_variants(base: Profiles, *, semantic: bool) -> list[Variant]:
 def _switches(base: Profiles) -> Iterator[Variant]:
     plain = {"rescore": False}
     yield Variant("stages", "no rescoring", base, plain)
-    yield Variant("stages", "no boost", replace(base, boost=BoostProfile(0.0, 1.0)))
-    yield Variant("stages", "no boost, no rescoring", replace(base, boost=BoostProfile(0.0, 1.0)), plain)
+    yield Variant("stages", "no boost", replace(base, boost=BoostProfile(0.0, 1.0, 0.0)))
+    yield Variant("stages", "no boost, no rescoring", replace(base, boost=BoostProfile(0.0, 1.0, 0.0)), plain)
     yield Variant("stages", "no demotion", _without_demotion(base, *base.demotion.factors, old_version=True))
     yield Variant("stages", "no demotion, no rescoring", _without_demotion(base, *base.demotion.factors, old_version=True), plain)
 

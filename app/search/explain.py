@@ -14,7 +14,8 @@ from app.search.route import Plan
 def explain(entry: Entry, plan: Plan, single: bool, features: tuple[Feature, ...]) -> Mapping[str, object]:
     """The explanation of one result.
 
-    ``fused = Σ contributions × demotion`` (contributions hold the boost); when rescored, ``score = Σ value × weight × demotion``.
+    ``fused = Σ contributions × demotion``, ``list_score`` likewise: contributions hold the boost. When rescored,
+    ``score = Σ value × weight × demotion``.
     """
     candidate = entry.candidate
     explanation: dict[str, object] = {
@@ -24,11 +25,11 @@ def explain(entry: Entry, plan: Plan, single: bool, features: tuple[Feature, ...
             for part in candidate.contributions
         ],
         "fused" if plan.strategy is Strategy.WEIGHTED_RRF else "list_score": candidate.score,
+        "boost": {"factor": candidate.boost, "centrality": candidate.centrality},
         "demotion": {"factor": candidate.demotion, "reason": candidate.demotion_reason, "path_class": candidate.path_class.value},
     }
     if plan.strategy is Strategy.WEIGHTED_RRF:
         explanation["k"] = plan.k
-        explanation["boost"] = {"factor": candidate.boost, "centrality": candidate.centrality}
     if candidate.rescored is not None:
         explanation["features"] = {
             term.name: {"value": term.value, "weight": term.weight, "contribution": term.value * term.weight}

@@ -16,8 +16,8 @@ from app.domain.ranking import Candidate, ChunkHit, Contribution, Evidence, File
 from app.search.route import Plan
 
 
-def weighted_rrf(lists: Mapping[Modality, RankedList], plan: Plan) -> list[Candidate]:
-    """The files of all lists, best first; ties in path order."""
+def weighted_rrf(lists: Mapping[Modality, RankedList], plan: Plan, *, single: bool = False) -> list[Candidate]:
+    """The files of all lists, best first; ties in path order. Of a ``single`` name a file shows the definition."""
     found: dict[FileKey, tuple[Candidate, ...]] = {}
     for modality, weight in sorted(plan.modalities):
         files = lists[modality].files if modality in lists else ()
@@ -25,7 +25,7 @@ def weighted_rrf(lists: Mapping[Modality, RankedList], plan: Plan) -> list[Candi
         for candidate in Candidate.column(files, Contribution.column(modality, weight, values)):
             found[candidate.key] = (*found[candidate.key], candidate) if candidate.key in found else (candidate,)
     largest = {modality: _largest_chunk_score(ranked) for modality, ranked in lists.items()}
-    return by_score([_fused(parts, largest) if len(parts) > 1 else parts[0] for parts in found.values()])
+    return by_score([_fused(parts, largest, single=single) if len(parts) > 1 else parts[0] for parts in found.values()])
 
 
 def in_list_order(ranked: RankedList, weight: float) -> list[Candidate]:
@@ -43,7 +43,7 @@ def _largest_chunk_score(ranked: RankedList) -> float:
     return max([file.chunks[0].score for file in ranked.files if file.chunks], default=0.0)
 
 
-def _fused(parts: Sequence[Candidate], largest: Mapping[Modality, float]) -> Candidate:
+def _fused(parts: Sequence[Candidate], largest: Mapping[Modality, float], *, single: bool) -> Candidate:
     """One file of what several lists have found of it."""
     features: dict[str, float] = {}
     for part in parts:
@@ -52,23 +52,24 @@ def _fused(parts: Sequence[Candidate], largest: Mapping[Modality, float]) -> Can
                 features[name] = value
     contributions = tuple([contribution for part in parts for contribution in part.contributions])
     score = sum([part.score for part in parts])
-    chunks = _MergedChunks(parts, largest) if any(part.chunks for part in parts) else ()
+    chunks = _MergedChunks(parts, largest, single=single) if any(part.chunks for part in parts) else ()
     return Candidate._make((*parts[0][:4], score, chunks, contributions, *parts[0][7:11], features, None))
 
 
 class _MergedChunks(Sequence[ChunkHit]):
     """The chunks of a file in all lists, at least one, merged when they are first looked at: of hundreds of files an answer shows a few."""
 
-    __slots__ = ("_largest", "_merged", "_parts")
+    __slots__ = ("_largest", "_merged", "_parts", "_single")
 
-    def __init__(self, parts: Sequence[Candidate], largest: Mapping[Modality, float]) -> None:
+    def __init__(self, parts: Sequence[Candidate], largest: Mapping[Modality, float], *, single: bool) -> None:
         self._parts = parts
         self._largest = largest
+        self._single = single
         self._merged: tuple[ChunkHit, ...] | None = None
 
     def _all(self) -> tuple[ChunkHit, ...]:
         if self._merged is None:
-            self._merged = _merged_chunks(self._parts, self._largest)
+            self._merged = _merged_chunks(self._parts, self._largest, definition_first=self._single)
         return self._merged
 
     def __bool__(self) -> bool:
@@ -96,7 +97,7 @@ class _MergedChunks(Sequence[ChunkHit]):
         return repr(self._all())
 
 
-def _merged_chunks(parts: Sequence[Candidate], largest: Mapping[Modality, float]) -> tuple[ChunkHit, ...]:
+def _merged_chunks(parts: Sequence[Candidate], largest: Mapping[Modality, float], *, definition_first: bool) -> tuple[ChunkHit, ...]:
     """Evidence of the same chunk added up: each modality's score as a part of its best chunk's anywhere."""
     scores: dict[int, float] = {}
     evidence: dict[int, tuple[Evidence, ...]] = {}
@@ -106,5 +107,10 @@ def _merged_chunks(parts: Sequence[Candidate], largest: Mapping[Modality, float]
             scores[chunk.chunk_id] = scores.get(chunk.chunk_id, 0.0) + max(0.0, chunk.score) / scale
             evidence[chunk.chunk_id] = evidence.get(chunk.chunk_id, ()) + chunk.evidence
     merged = [ChunkHit(chunk_id, score, evidence[chunk_id]) for chunk_id, score in scores.items()]
-    merged.sort(key=lambda chunk: (-chunk.score, chunk.chunk_id))
+    merged.sort(key=lambda chunk: (-_defining(chunk) if definition_first else 0.0, -chunk.score, chunk.chunk_id))
     return tuple(merged)
+
+
+def _defining(chunk: ChunkHit) -> float:
+    """How well a name that the chunk defines fits; 0 for one that defines none."""
+    return max([part.score for part in chunk.evidence if part.relation == "definition"], default=0.0)

@@ -27,7 +27,7 @@ from app.search.glossary import NO_GLOSSARIES, Glossaries
 from app.search.neighbours import BEST_HITS, mark_neighbours
 from app.search.parse import ANY_LANGUAGE, ParsedQuery, parse
 from app.search.present import present
-from app.search.profiles import Profiles, load_profiles
+from app.search.profiles import BoostProfile, Profiles, load_profiles
 from app.search.progress import SILENT, Progress
 from app.search.repository_names import within
 from app.search.rescore import is_rescored, rescore
@@ -245,18 +245,23 @@ class SearchService:
 
     async def _rank(self, plan: Plan, query: RetrievalQuery, gathered: Gathered, intent: Intent) -> list[Candidate]:
         if plan.strategy is Strategy.WEIGHTED_RRF:
-            candidates = weighted_rrf(gathered.lists, plan)
-            depth = self._profiles.depth_boosted
-            first = candidates[:depth]
-            shown = [(candidate.key, candidate.chunks[0].chunk_id) for candidate in first if candidate.chunks]
-            centralities = await self._chunks.centralities(query.scope, shown) if shown else {}
-            # What is boosted only rises, so that none of the others can come before it.
-            candidates = [*boost(first, centralities, self._profiles.boost), *candidates[depth:]]
+            blended = weighted_rrf(gathered.lists, plan, single=query.terms.single)
+            candidates = await self._boosted(query.scope, blended, self._profiles.boost)
         else:
             ((modality, weight),) = plan.modalities
             ranked = gathered.lists.get(modality)
             candidates = in_list_order(ranked, weight) if ranked else []
+            if modality is Modality.STRUCTURAL:
+                candidates = await self._boosted(query.scope, candidates, self._profiles.boost.among_equals())
         return demote(candidates, query.text, intent, query.filters, self._profiles.demotion)
+
+    async def _boosted(self, scope: Scope, candidates: Sequence[Candidate], profile: BoostProfile) -> list[Candidate]:
+        depth = self._profiles.depth_boosted
+        first = candidates[:depth]
+        shown = [(candidate.key, candidate.chunks[0].chunk_id) for candidate in first if candidate.chunks]
+        centralities = await self._chunks.centralities(scope, shown) if shown else {}
+        # What is boosted only rises, so that none of the others can come before it.
+        return [*boost(first, centralities, profile), *candidates[depth:]]
 
     async def _rescore(self, query: RetrievalQuery, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Twice: what stands near the best hits is only known when there are best hits. Then the best of each file's variants first."""

@@ -24,6 +24,11 @@ class FusionPreset:
 class BoostProfile:
     coefficient: float
     cap: float
+    between_equals: float
+
+    def among_equals(self) -> BoostProfile:
+        """As much of it as decides between equal scores alone."""
+        return BoostProfile(self.coefficient * self.between_equals, 1 + (self.cap - 1) * self.between_equals, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

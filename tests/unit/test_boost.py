@@ -41,6 +41,16 @@ def test_a_hub_comes_before_a_leaf_of_equal_rank() -> None:
     assert math.isclose(sum(part.value for part in boosted[0].contributions), boosted[0].score)
 
 
+def test_between_equals_a_little_is_enough() -> None:
+    little = PROFILE.among_equals()
+    assert 1 < boost_factor(1e6, little) <= 1.01
+    equals = in_list_order(ranked(Modality.STRUCTURAL, hit("a_leaf.py", 1), hit("z_hub.py", 2)), 1.0)
+    equal_scores = [candidate._replace(score=1.0) for candidate in equals]
+    assert [c.key.path for c in boost(equal_scores, {(1, 2): 1e-6}, little)] == ["z_hub.py", "a_leaf.py"]
+    worse = [equal_scores[0], equal_scores[1]._replace(score=0.98)]
+    assert [c.key.path for c in boost(worse, {(1, 2): 1e6}, little)] == ["a_leaf.py", "z_hub.py"]
+
+
 def test_only_the_shown_chunk_counts() -> None:
     (boosted,) = boost(in_list_order(ranked(Modality.TEXT, hit("a.py", 1, 2)), 1.0), {(1, 2): 0.5, (2, 1): 0.5}, PROFILE)
     assert boosted.boost == 1.0

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.query import Modality, Strategy
-from app.domain.ranking import Candidate, RankedList
+from app.domain.ranking import Candidate, ChunkHit, Evidence, RankedList
 from app.search.fuse import in_list_order, weighted_rrf
 from app.search.route import Plan
 from tests.unit.search_doubles import hit, ranked
@@ -75,6 +75,19 @@ def test_the_chunk_with_most_evidence_leads() -> None:
     (candidate,) = weighted_rrf(lists, plan)
     assert [chunk.chunk_id for chunk in candidate.chunks] == [8, 7, 9]
     assert len(candidate.chunks[0].evidence) == 3
+
+
+def test_of_a_single_name_a_file_shows_the_definition_that_fits_best() -> None:
+    defining, alike = (Evidence(Modality.STRUCTURAL, score, "definition") for score in (2.0, 1.9))
+    chunks = (ChunkHit(7, 2.0, (defining,)), ChunkHit(8, 1.9, (alike,)))
+    lists = {
+        Modality.STRUCTURAL: ranked(Modality.STRUCTURAL, hit("a.py")._replace(chunks=chunks)),
+        Modality.TEXT: ranked(Modality.TEXT, hit("a.py", 8, 9)),
+    }
+    plan = Plan(Strategy.WEIGHTED_RRF, ((Modality.STRUCTURAL, 0.2), (Modality.TEXT, 0.2)), 40)
+    (blended,), (single,) = weighted_rrf(lists, plan), weighted_rrf(lists, plan, single=True)
+    assert [chunk.chunk_id for chunk in blended.chunks] == [8, 7, 9]
+    assert [chunk.chunk_id for chunk in single.chunks] == [7, 8, 9]
 
 
 def test_features_take_the_largest_of_all_lists() -> None:

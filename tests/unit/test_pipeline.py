@@ -103,6 +103,19 @@ async def test_direct_answer_asks_one_modality_and_keeps_its_list() -> None:
     assert fixture.asked() == {GRAPH}
 
 
+async def test_of_definitions_that_fit_equally_well_the_most_used_comes_first() -> None:
+    files = (hit("a.py", 1, modality=STRUCTURAL), hit("b.py", 2, modality=STRUCTURAL), hit("c.py", 3, modality=STRUCTURAL, score=0.9))
+    chunks = MemoryChunks(values={(1, 2): 0.001, (1, 3): 0.5})
+    answer = await Fixture(DEFINITION, ListRetriever(ranked(STRUCTURAL, *files)), chunks=chunks).search(
+        "where is Field defined", explain=True
+    )
+    assert answer.routing.strategy is Strategy.DIRECT
+    assert paths(answer) == ["b.py", "a.py", "c.py"]
+    told = answer.results[0].explanation
+    assert told is not None
+    assert told["boost"]["centrality"] == 0.001  # type: ignore[index]
+
+
 async def test_direct_route_without_results_falls_back_to_fusion_and_says_so() -> None:
     fixture = Fixture(CALLERS, lists("a.py"))
     answer = await fixture.search("who calls parse")
