@@ -59,6 +59,17 @@ class Dedupe(StrEnum):
     NONE = "none"
 
 
+class Relation(StrEnum):
+    """A kind of use that a question asks for: who inherits from X, and not who uses it in whatever way."""
+
+    INHERITS = "inherits"
+    IMPLEMENTS = "implements"
+    OVERRIDES = "overrides"
+    IMPORTS = "imports"
+    INSTANTIATES = "instantiates"
+    DECORATES = "decorates"
+
+
 @dataclass(frozen=True, slots=True)
 class Classification:
     """The classifier's reading of a query. ``operands`` are in order of importance; retrievers get the first."""
@@ -68,6 +79,7 @@ class Classification:
     rule: str
     operands: tuple[str, ...] = ()
     operand_missing: bool = False
+    relation: Relation | None = None
 
 
 @dataclass(frozen=True, slots=True)

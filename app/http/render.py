@@ -167,6 +167,7 @@ def _routing_fields(taken: Routing) -> dict[str, Any]:
         "rule": read.rule,
         "operands": list(read.operands),
         "operand_missing": read.operand_missing,
+        "relation": read.relation,
         "fusion_strategy": taken.strategy,
         "fallback_from": taken.fallback_from,
         "rescored": taken.rescored,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple
 
-from app.domain.query import Intent, Modality, RetrievalQuery
+from app.domain.code import EdgeKind, ReferenceKind
+from app.domain.query import Intent, Modality, Relation, RetrievalQuery
 from app.domain.ranking import RankedList
 from app.retrievers.files import file_hit, group_by_file, ranked
 from app.retrievers.sites import Site, definition_sites, locate
@@ -49,9 +50,38 @@ class GraphRetriever:
         )
 
 
+class _Kinds(NamedTuple):
+    """What a relation is called where it is resolved, and where only a name tells of it."""
+
+    edges: frozenset[str]
+    references: frozenset[str] = frozenset()
+
+
+_KINDS: Final = {
+    Relation.INHERITS: _Kinds(frozenset({EdgeKind.INHERITS}), frozenset({ReferenceKind.INHERIT})),
+    Relation.IMPLEMENTS: _Kinds(frozenset({EdgeKind.INHERITS, EdgeKind.OVERRIDES}), frozenset({ReferenceKind.INHERIT})),
+    Relation.OVERRIDES: _Kinds(frozenset({EdgeKind.OVERRIDES})),
+    Relation.IMPORTS: _Kinds(frozenset({EdgeKind.IMPORTS})),
+    Relation.INSTANTIATES: _Kinds(frozenset({EdgeKind.INSTANTIATES}), frozenset({ReferenceKind.CALL})),
+    Relation.DECORATES: _Kinds(frozenset({EdgeKind.DECORATES}), frozenset({ReferenceKind.DECORATE})),
+}
+
+
+async def _related(connection: Connection, query: RetrievalQuery, targets: Targets, relation: Relation) -> tuple[list[Site], bool]:
+    """The uses of one kind; none where the index knows of none, and then all uses are better than nothing."""
+    kinds = _KINDS[relation]
+    uses, complete = await direct_uses(connection, query, targets, kinds.edges)
+    possible, all_possible = await possible_uses(connection, query, targets) if kinds.references else ([], True)
+    return [*uses, *(site for site in possible if site.relation in kinds.references)], complete and all_possible
+
+
 async def _sites(connection: Connection, query: RetrievalQuery, targets: Targets) -> tuple[Sequence[Site], bool]:
     intent = query.classification.intent
     if intent is Intent.FIND_REFERENCES:
+        if (relation := query.classification.relation) is not None:
+            related, complete = await _related(connection, query, targets, relation)
+            if related:
+                return related, complete
         uses, complete = await direct_uses(connection, query, targets)
         possible, all_possible = await possible_uses(connection, query, targets)
         return [*uses, *possible], complete and all_possible

@@ -18,6 +18,10 @@ from app.storage.like import escaped
 
 MOST_TARGETS: Final = 50
 
+_EXTENSIONS: Final = frozenset({"py", "js", "ts", "go", "rs", "c", "h", "rb", "php", "cs", "java", "cpp", "tsx"})
+_FOLDERS: Final = ("/__init__", "/index", "/mod")
+"""Files that stand for their folder."""
+
 CENTRALITY: Final = """
     LEFT JOIN centrality z ON z.repository_id = c.repository_id AND z.branch_id = s.branch_id AND z.symbol_id = c.symbol_id
         AND z.from_gen <= s.generation AND z.to_gen > s.generation
@@ -45,11 +49,11 @@ BY_NAME: Final = f"""{UNFILTERED_SCOPE}
 """
 
 BY_FILE: Final = f"""{UNFILTERED_SCOPE}
-    SELECT c.repository_id, c.file_id, c.symbol_id, c.name, c.qualified, c.kind, c.name_line, f.path, COALESCE(z.value, 0) AS centrality
+    SELECT f.repository_id, f.file_id, c.symbol_id, c.name, c.qualified, c.kind, c.name_line, f.path, COALESCE(z.value, 0) AS centrality
     FROM scope s
     JOIN file f ON f.repository_id = s.repository_id AND f.branch_id = s.branch_id AND f.from_gen <= s.generation
-        AND f.to_gen > s.generation AND (f.path = $4 OR f.path LIKE $5)
-    JOIN symbol c ON c.repository_id = s.repository_id AND c.file_id = f.file_id
+        AND f.to_gen > s.generation AND f.path LIKE ANY($4::text[])
+    LEFT JOIN symbol c ON c.repository_id = s.repository_id AND c.file_id = f.file_id
     {CENTRALITY}
     ORDER BY f.path, c.ordinal
     LIMIT 1000
@@ -90,9 +94,9 @@ class Targets:
 async def resolve_targets(connection: Connection, query: RetrievalQuery) -> Targets:
     """Resolve the operand, or without one the identifiers and words of the question, to symbols."""
     operands = query.classification.operands
-    if operands and _is_path(operands[0]):
-        in_file = await _file_targets(connection, query, operands[0])
-        if in_file.symbols or in_file.modules:
+    if operands and (paths := _paths(operands[0])):
+        in_file = await _file_targets(connection, query, paths)
+        if in_file.modules:
             return in_file
     names = operands[:1] or tuple(written for written, _ in query.terms.identifiers) or (*query.terms.words, *query.terms.wholes)
     segments = {name: _segments(name) for name in names}
@@ -103,8 +107,22 @@ async def resolve_targets(connection: Connection, query: RetrievalQuery) -> Targ
     return Targets(symbols, tuple(sorted({target.name for target in symbols} | {parts[-1] for parts in segments.values()})))
 
 
-def _is_path(operand: str) -> bool:
-    return "/" in operand or operand.rpartition(".")[2] in {"py", "js", "ts", "go", "rs", "c", "h", "rb", "php", "cs", "java", "cpp", "tsx"}
+def _paths(operand: str) -> list[str]:
+    """LIKE patterns of the files that an operand is the path, or the dotted name, of; none for another name.
+
+    ``Class.method`` is no module, and neither is what has no part before a dot.
+    """
+    if "/" in operand or operand.rpartition(".")[2] in _EXTENSIONS:
+        return _anywhere(escaped(operand.strip("/")))
+    parts = operand.split(".")
+    if len(parts) < 2 or not all(part.isidentifier() and part == part.lower() for part in parts):
+        return []
+    path = escaped("/".join(parts))
+    return [pattern for ending in ("", *_FOLDERS) for pattern in _anywhere(f"{path}{ending}.%")]
+
+
+def _anywhere(pattern: str) -> list[str]:
+    return [pattern, f"%/{pattern}"]
 
 
 def _segments(name: str) -> list[str]:
@@ -127,11 +145,10 @@ def _within(target: Target, parent: str) -> bool:
     return parent in target.qualified.split(".")[:-1] or parent == file_name
 
 
-async def _file_targets(connection: Connection, query: RetrievalQuery, path: str) -> Targets:
-    relative = path.strip("/")
-    rows = await connection.fetch(BY_FILE, *scope_arguments(query)[:3], relative, f"%/{escaped(relative)}")
-    targets = tuple(_target(row) for row in rows)
-    modules = tuple(dict.fromkeys((target.repository_id, file_symbol_id(target.path)) for target in targets))
+async def _file_targets(connection: Connection, query: RetrievalQuery, paths: Sequence[str]) -> Targets:
+    rows = await connection.fetch(BY_FILE, *scope_arguments(query)[:3], paths)
+    targets = tuple(_target(row) for row in rows if row["symbol_id"] is not None)
+    modules = tuple(dict.fromkeys((row["repository_id"], file_symbol_id(row["path"])) for row in rows))
     return Targets(targets, (), modules)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import asyncpg
@@ -82,13 +83,16 @@ POSSIBLE: Final = f"""{SCOPE}, unexplained AS MATERIALIZED (
 """
 
 
-async def direct_uses(connection: Connection, query: RetrievalQuery, targets: Targets) -> tuple[list[Site], bool]:
-    """The sites of all edges that end at the targets."""
+async def direct_uses(
+    connection: Connection, query: RetrievalQuery, targets: Targets, relations: frozenset[str] | None = None
+) -> tuple[list[Site], bool]:
+    """The sites of all edges that end at the targets, or of those of some relations."""
     sites: list[Site] = []
     complete = True
     for snapshot, begin in _beginnings(query, targets):
-        walked = await walk(connection, snapshot, begin, depth=1)
-        sites += await _sites(connection, snapshot, walked.steps)
+        walked = await walk(connection, snapshot, [replace(node, relations=relations) for node in begin], depth=1)
+        steps = walked.steps if relations is None else [step for step in walked.steps if step.relation in relations]
+        sites += await _sites(connection, snapshot, steps)
         complete = complete and "breadth" not in walked.cut
     return sites[:MOST_SITES], complete and len(sites) <= MOST_SITES
 

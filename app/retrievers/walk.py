@@ -40,6 +40,7 @@ USERS: Final = """
     SELECT e.source, e.target, e.kind, e.class AS edge_class, e.file_id, e.line
     FROM edge e
     WHERE e.repository_id = $1 AND e.branch_id = $2 AND e.target = ANY($4::bigint[]) AND e.from_gen <= $3 AND e.to_gen > $3
+      AND ($6::text[] IS NULL OR e.kind = ANY($6))
     ORDER BY e.class, e.file_id, e.line
     LIMIT $5
 """
@@ -214,7 +215,10 @@ async def _constructed(connection: Connection, snapshot: Snapshot, frontier: Seq
 
 async def _users(connection: Connection, snapshot: Snapshot, frontier: Sequence[Node]) -> list[asyncpg.Record]:
     targets = list({node.symbol_id for node in frontier})
-    return await connection.fetch(USERS, *place_of(snapshot), targets, MOST_STEPS + 1) if targets else []
+    leading = (
+        None if any(node.relations is None for node in frontier) else sorted({kind for node in frontier for kind in node.relations or ()})
+    )
+    return await connection.fetch(USERS, *place_of(snapshot), targets, MOST_STEPS + 1, leading) if targets else []
 
 
 def _steps(rows: Sequence[asyncpg.Record], frontier: Sequence[Node]) -> list[Step]:

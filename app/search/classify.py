@@ -12,7 +12,7 @@ from functools import cache
 
 import re2
 
-from app.domain.query import Classification, Intent
+from app.domain.query import Classification, Intent, Relation
 from app.search.intent_rules import IntentTables, OperandKind, Pattern, Rule, Scope
 from app.search.intent_tables import read_tables
 from app.search.operand import Naming, Operand, OperandReader
@@ -119,7 +119,14 @@ class Classifier:
             line = query[excerpt.start : excerpt.start + len(excerpt.text)]
             names = tuple(dict.fromkeys((*operand.names, *self._operands.mentioned(line))))
             return Classification(rule.intent, confidence, rule.name, names)
-        return Classification(rule.intent, confidence, rule.name, operand.names, operand_missing=not operand.names)
+        relation = self._relation(excerpt.text, start, end) if rule.intent is Intent.FIND_REFERENCES and operand.names else None
+        return Classification(rule.intent, confidence, rule.name, operand.names, operand_missing=not operand.names, relation=relation)
+
+    def _relation(self, text: str, start: int, end: int) -> Relation | None:
+        """The one kind of use that the words around the operand ask for; None where they ask for several or for any."""
+        words = f"{text[:start]} {text[end:]}" if start >= 0 else text
+        said = [relation for relation, patterns in self.tables.relations.items() if any(p.compiled.search(words) for p in patterns)]
+        return said[0] if len(said) == 1 else None
 
 
 class _PatternSet:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import re2
 
-from app.domain.query import Intent
+from app.domain.query import Intent, Relation
 
 
 class Group(StrEnum):
@@ -98,7 +98,8 @@ class Vocabulary:
 class IntentTables:
     """All tables together: rules in the order in which they are tried, courtesy at either end of a question, words.
 
-    ``stop_words_of``: language → its function words, lower case.
+    ``stop_words_of``: language → its function words, lower case. ``relations``: the words by which a question for uses asks for one kind
+    of them, or, under None, for any kind.
     """
 
     rules: tuple[Rule, ...]
@@ -106,6 +107,7 @@ class IntentTables:
     closings: tuple[Pattern, ...]
     vocabulary: Vocabulary
     stop_words_of: Mapping[str, frozenset[str]]
+    relations: Mapping[Relation | None, tuple[Pattern, ...]]
 
     @property
     def stop_words(self) -> frozenset[str]:

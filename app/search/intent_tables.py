@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import re2
 
 from app.domain.errors import ConfigurationError
-from app.domain.query import Intent
+from app.domain.query import Intent, Relation
 from app.search.intent_rules import Group, IntentTables, OperandKind, Pattern, Rule, Scope, Vocabulary
 
 
@@ -28,11 +28,13 @@ class _Table:
     words: dict[str, list[str]] = field(default_factory=dict)
     quotes: list[tuple[str, str]] = field(default_factory=list)
     stop_words: list[str] = field(default_factory=list)
+    relations: dict[Relation | None, Pattern] = field(default_factory=dict)
 
 
 _E = TypeVar("_E", bound=StrEnum)
 _WORD_LISTS = ("fillers", "kinds", "pointers", "places", "conjunctions", "proper_nouns")
-_KEYS = {"language", "stop_words", "openings", "closings", "quotes", "words", "phrases", "rule"}
+_KEYS = {"language", "stop_words", "openings", "closings", "quotes", "words", "phrases", "relations", "rule"}
+_ANY_RELATION = "any"
 _RULE_KEYS = {item.name for item in fields(Rule)} | {"case_sensitive"}
 _REFERENCE = re.compile(r"<([a-z_]+)>")
 _SHARED = "any"
@@ -78,6 +80,9 @@ def parse_tables(sources: Mapping[str, str]) -> IntentTables:
         openings=tuple(pattern for table in tables for pattern in table.openings),
         closings=tuple(pattern for table in tables for pattern in table.closings),
         vocabulary=Vocabulary(**words, quotes=tuple(pair for table in tables for pair in table.quotes)),
+        relations={
+            relation: tuple(table.relations[relation] for table in tables if relation in table.relations) for relation in (None, *Relation)
+        },
         stop_words_of={table.name: frozenset(word.lower() for word in table.stop_words) for table in tables},
     )
 
@@ -102,6 +107,12 @@ def _parse_table(name: str, source: str, shared: Mapping[str, str]) -> tuple[_Ta
         words=data.get("words", {}),
         quotes=[(pair[0], pair[1]) for pair in data.get("quotes", [])],
         stop_words=data.get("stop_words", []),
+        relations={
+            None if key == _ANY_RELATION else _member(f"{where}, relations", "relation", Relation, key): _pattern(
+                f"{where}, relations", text, phrases, ignore_case=True
+            )
+            for key, text in data.get("relations", {}).items()
+        },
         rules=[_parse_rule(where, row, phrases) for row in data.get("rule", [])],
     )
     return table, phrases

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.domain.query import Classification, Intent
+from app.domain.query import Classification, Intent, Relation
 from app.search.classify import FALLBACK, load_classifier, stop_words
 
 QUERIES = Path(__file__).with_name("data") / "intents.jsonl"
@@ -170,3 +170,24 @@ def test_any_text_after_a_question_is_classified(question: object, tail: str) ->
     answer = classify(query)
     assert 0 < answer.confidence <= 1
     assert all(operand and operand in query for operand in answer.operands)
+
+
+@pytest.mark.parametrize(
+    ("question", "relation"),
+    [
+        ("who calls import_module", None),
+        ("who calls the Subclass constructor", None),
+        ("who uses Flask", None),
+        ("usages of Extends", None),
+        ("everything derived from BaseNode", Relation.INHERITS),
+        ("where is Model.save overridden", Relation.OVERRIDES),
+        ("implementations of io.Reader", Relation.IMPLEMENTS),
+        ("instances of TokenBucket", Relation.INSTANTIATES),
+        ("functions decorated with cached_property", Relation.DECORATES),
+        ("hvor bliver TokenBucket instantieret", Relation.INSTANTIATES),
+        ("谁导入了 parse_config", Relation.IMPORTS),
+        ("how does Flask import blueprints", None),
+    ],
+)
+def test_the_kind_of_use_that_is_asked_for(question: str, relation: Relation | None) -> None:
+    assert classify(question).relation is relation

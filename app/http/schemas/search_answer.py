@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.code import EdgeClass, PathClass
-from app.domain.query import Intent, Modality, Preset, Strategy
+from app.domain.query import Intent, Modality, Preset, Relation, Strategy
 
 
 class Shape(BaseModel):
@@ -56,6 +56,8 @@ class RoutingShape(Shape):
     """The symbols or literals found in the question; retrievers get the first."""
     operand_missing: bool
     """The intent needs an operand and the question names none."""
+    relation: Relation | None
+    """The one kind of use that the question asks for. Where the index knows of none, all uses are listed."""
     fusion_strategy: Strategy
     fallback_from: Strategy | None
     """The strategy that found nothing before this one was tried."""
@@ -194,6 +196,7 @@ _ROUTING_EXAMPLE: Final[dict[str, Any]] = {
     "rule": "who_calls",
     "operands": ["parse_config"],
     "operand_missing": False,
+    "relation": None,
     "fusion_strategy": "direct",
     "fallback_from": None,
     "rescored": False,

@@ -1,0 +1,66 @@
+"""A question for one kind of use is answered with uses of that kind, and a dotted module is a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.domain.query import Relation
+from app.domain.ranking import SearchAnswer
+from tests.integration.conftest import Bench, write_tree
+
+pytestmark = pytest.mark.anyio
+
+TREE = {
+    "shop/base.py": "class Shape:\n    def area(self):\n        return 0\n\n\ndef traced(function):\n    return function\n",
+    "shop/round.py": "from shop.base import Shape\n\n\nclass Circle(Shape):\n    def area(self):\n        return 3\n",
+    "shop/make.py": "from shop.base import Shape\n\n\ndef make():\n    return Shape()\n",
+    "shop/test_shape.py": "from shop import base\n\n\n@base.traced\ndef check(shape):\n    assert isinstance(shape, base.Shape)\n",
+    "shop/orders/__init__.py": "def place():\n    pass\n",
+    "shop/sell.py": "from shop.orders import place\n\n\ndef sell():\n    place()\n",
+    "guess.py": "import sys\n\n\nclass Square(sys.modules['shop.base'].Shape):\n    pass\n",
+    "base.py": "def shop():\n    pass\n",
+}
+
+
+def found(answer: SearchAnswer) -> dict[str, set[str | None]]:
+    return {result.path: {evidence.relation for evidence in result.evidence} for result in answer.results}
+
+
+@pytest.mark.parametrize(
+    ("question", "relation", "expected"),
+    [
+        ("which classes inherit from Shape", Relation.INHERITS, {"shop/round.py": {"inherits"}, "guess.py": {"inherit"}}),
+        ("subclasses of Shape", Relation.INHERITS, {"shop/round.py": {"inherits"}, "guess.py": {"inherit"}}),
+        ("hvem arver fra Shape", Relation.INHERITS, {"shop/round.py": {"inherits"}, "guess.py": {"inherit"}}),
+        ("Shape 的子类", Relation.INHERITS, {"shop/round.py": {"inherits"}, "guess.py": {"inherit"}}),
+        ("who instantiates Shape", Relation.INSTANTIATES, {"shop/make.py": {"instantiates"}}),
+        ("what overrides Shape.area", Relation.OVERRIDES, {"shop/round.py": {"overrides"}}),
+        ("functions decorated with base.traced", Relation.DECORATES, {"shop/test_shape.py": {"decorates"}}),
+        (
+            "who imports shop.base",
+            Relation.IMPORTS,
+            {"shop/round.py": {"imports"}, "shop/make.py": {"imports"}, "shop/test_shape.py": {"imports"}},
+        ),
+        ("who imports shop.orders", Relation.IMPORTS, {"shop/sell.py": {"imports"}}),
+        ("who imports shop/orders/__init__.py", Relation.IMPORTS, {"shop/sell.py": {"imports"}}),
+        ("who uses shop.orders", None, {"shop/sell.py": {"imports", "calls"}}),
+    ],
+)
+async def test_only_the_uses_that_are_asked_for(
+    bench: Bench, tmp_path: Path, question: str, relation: Relation | None, expected: dict[str, set[str | None]]
+) -> None:
+    await bench.index(write_tree(tmp_path / "tree", TREE), "tree")
+    answer = await bench.search(question)
+    assert answer.routing.classification.relation is relation
+    assert found(answer) == expected
+
+
+async def test_where_nothing_is_known_of_the_kind_all_uses_are_listed(bench: Bench, tmp_path: Path) -> None:
+    await bench.index(write_tree(tmp_path / "tree", TREE), "tree")
+    answer = await bench.search("which classes inherit from make")
+    assert answer.routing.classification.relation is Relation.INHERITS
+    tree = TREE | {"shop/run.py": "from shop.make import make\n\n\ndef run():\n    return make()\n"}
+    await bench.index(write_tree(tmp_path / "other", tree), "other")
+    assert found(await bench.search("which classes inherit from make", repositories=("other",))) == {"shop/run.py": {"calls", "imports"}}
