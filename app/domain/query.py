@@ -72,7 +72,10 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The classifier's reading of a query. ``operands`` are in order of importance; retrievers get the first."""
+    """The classifier's reading of a query. ``operands`` are in order of importance; retrievers get the first.
+
+    ``outgoing``: of a question for uses, whether it asks what the operand uses, instead of what uses it.
+    """
 
     intent: Intent
     confidence: float
@@ -80,6 +83,7 @@ class Classification:
     operands: tuple[str, ...] = ()
     operand_missing: bool = False
     relation: Relation | None = None
+    outgoing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

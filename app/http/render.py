@@ -168,6 +168,7 @@ def _routing_fields(taken: Routing) -> dict[str, Any]:
         "operands": list(read.operands),
         "operand_missing": read.operand_missing,
         "relation": read.relation,
+        "outgoing": read.outgoing,
         "fusion_strategy": taken.strategy,
         "fallback_from": taken.fallback_from,
         "rescored": taken.rescored,

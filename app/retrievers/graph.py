@@ -16,7 +16,7 @@ from app.domain.ranking import RankedList
 from app.retrievers.files import file_hit, group_by_file, ranked
 from app.retrievers.sites import Site, definition_sites, locate
 from app.retrievers.targets import Targets, resolve_targets
-from app.retrievers.traversal import dependents, direct_uses, impact, possible_uses
+from app.retrievers.traversal import dependents, direct_uses, impact, possible_uses, uses_of
 from app.storage.engine import Connection
 from app.storage.pool import Pool
 
@@ -67,6 +67,10 @@ _KINDS: Final = {
 }
 
 
+def _edges(relation: Relation | None) -> frozenset[str] | None:
+    return None if relation is None else _KINDS[relation].edges
+
+
 async def _related(connection: Connection, query: RetrievalQuery, targets: Targets, relation: Relation) -> tuple[list[Site], bool]:
     """The uses of one kind; none where the index knows of none, and then all uses are better than nothing."""
     kinds = _KINDS[relation]
@@ -77,6 +81,8 @@ async def _related(connection: Connection, query: RetrievalQuery, targets: Targe
 
 async def _sites(connection: Connection, query: RetrievalQuery, targets: Targets) -> tuple[Sequence[Site], bool]:
     intent = query.classification.intent
+    if intent is Intent.FIND_REFERENCES and query.classification.outgoing:
+        return await uses_of(connection, query, targets, _edges(query.classification.relation)), True
     if intent is Intent.FIND_REFERENCES:
         if (relation := query.classification.relation) is not None:
             related, complete = await _related(connection, query, targets, relation)

@@ -29,7 +29,7 @@ MEMBERS: Final = """
 """
 
 USED: Final = f"""{UNFILTERED_SCOPE}
-    SELECT c.repository_id, c.file_id, c.name_line AS line, e.kind, e.class AS edge_class, c.qualified AS source_name,
+    SELECT c.repository_id, c.file_id, c.name_line AS line, e.kind, e.class AS edge_class, e.target, c.qualified AS source_name,
            COALESCE(z.value, 0) AS centrality
     FROM unnest($4::int[], $5::bigint[]) AS w(repository_id, symbol_id)
     JOIN scope s ON s.repository_id = w.repository_id
@@ -115,6 +115,18 @@ async def dependents(connection: Connection, query: RetrievalQuery, targets: Tar
     keys = [*((target.repository_id, target.symbol_id) for target in targets.symbols), *targets.modules]
     used = await connection.fetch(USED, *scope_arguments(query)[:3], [key[0] for key in keys], [key[1] for key in keys], MOST_SITES)
     return [*uses, *(_used_site(row) for row in used)]
+
+
+async def uses_of(connection: Connection, query: RetrievalQuery, targets: Targets, relations: frozenset[str] | None) -> list[Site]:
+    """What the targets and their members use, where it is defined; of some relations alone, if there are any such."""
+    members = await _members(connection, targets)
+    inside = {(target.repository_id, target.symbol_id) for target in targets.symbols} | set(targets.modules)
+    inside |= {(repository_id, node.symbol_id) for repository_id, nodes in members.items() for node in nodes}
+    keys = sorted(inside)
+    rows = await connection.fetch(USED, *scope_arguments(query)[:3], [key[0] for key in keys], [key[1] for key in keys], MOST_SITES)
+    used = [row for row in rows if (row["repository_id"], row["target"]) not in inside]
+    of_kind = [row for row in used if relations is None or row["kind"] in relations]
+    return [_used_site(row) for row in of_kind or used]
 
 
 async def impact(connection: Connection, query: RetrievalQuery, targets: Targets, depth: int) -> tuple[list[Site], bool]:

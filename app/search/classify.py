@@ -120,7 +120,8 @@ class Classifier:
             names = tuple(dict.fromkeys((*operand.names, *self._operands.mentioned(line))))
             return Classification(rule.intent, confidence, rule.name, names)
         relation = self._relation(excerpt.text, start, end) if rule.intent is Intent.FIND_REFERENCES and operand.names else None
-        return Classification(rule.intent, confidence, rule.name, operand.names, operand_missing=not operand.names, relation=relation)
+        missing = not operand.names
+        return Classification(rule.intent, confidence, rule.name, operand.names, missing, relation, rule.outgoing)
 
     def _relation(self, text: str, start: int, end: int) -> Relation | None:
         """The one kind of use that the words around the operand ask for; None where they ask for several or for any."""

@@ -61,7 +61,8 @@ class Pattern:
 class Rule:
     """One row. ``confidence`` holds for a name or when nothing is named; ``word`` and ``phrase`` for weaker operands.
 
-    Without ``phrase`` the rule does not apply to an operand of several words that name no symbol.
+    Without ``phrase`` the rule does not apply to an operand of several words that name no symbol. ``outgoing``: what the operand uses is
+    asked for, instead of what uses it.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Rule:
     phrase: float | None = None
     operand: OperandKind = OperandKind.SYMBOL
     scope: Scope = Scope.LINE
+    outgoing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,7 @@ def _parse_rule(where: str, row: Mapping[str, Any], phrases: Mapping[str, str]) 
         phrase=_confidence(where, "phrase", row["phrase"]) if "phrase" in row else None,
         operand=_member(where, "operand", OperandKind, row.get("operand", OperandKind.SYMBOL)),
         scope=_member(where, "scope", Scope, row.get("scope", Scope.LINE)),
+        outgoing=bool(row.get("outgoing", False)),
     )
 
 

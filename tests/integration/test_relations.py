@@ -64,3 +64,32 @@ async def test_where_nothing_is_known_of_the_kind_all_uses_are_listed(bench: Ben
     tree = TREE | {"shop/run.py": "from shop.make import make\n\n\ndef run():\n    return make()\n"}
     await bench.index(write_tree(tmp_path / "other", tree), "other")
     assert found(await bench.search("which classes inherit from make", repositories=("other",))) == {"shop/run.py": {"calls", "imports"}}
+
+
+OUTGOING = {
+    "shop/base.py": "class Shape:\n    def area(self):\n        return half(4)\n\n\ndef half(number):\n    return number / 2\n",
+    "shop/round.py": "from shop.base import Shape, half\n\n\nclass Circle(Shape):\n    def area(self):\n        return half(6)\n",
+    "shop/make.py": "from shop.round import Circle\n\n\ndef make_circle():\n    return Circle().area()\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "relation", "expected"),
+    [
+        ("what does make_circle call", None, {"shop/round.py": {"Circle", "Circle.area"}}),
+        ("callees of Circle.area", None, {"shop/base.py": {"half", "Shape.area"}}),
+        ("base classes of Circle", Relation.INHERITS, {"shop/base.py": {"Shape"}}),
+        ("what does Circle depend on", None, {"shop/base.py": {"Shape", "half", "Shape.area"}}),
+        ("what does shop.round import", Relation.IMPORTS, {"shop/base.py": {"Shape", "half"}}),
+        ("what does Circle override", Relation.OVERRIDES, {"shop/base.py": {"Shape.area"}}),
+        ("hvad afhænger Circle af", None, {"shop/base.py": {"Shape", "half", "Shape.area"}}),
+        ("Circle 的父类有哪些", Relation.INHERITS, {"shop/base.py": {"Shape"}}),
+    ],
+)
+async def test_what_something_uses(
+    bench: Bench, tmp_path: Path, question: str, relation: Relation | None, expected: dict[str, set[str]]
+) -> None:
+    await bench.index(write_tree(tmp_path / "tree", OUTGOING), "tree")
+    answer = await bench.search(question)
+    assert (answer.routing.classification.outgoing, answer.routing.classification.relation) == (True, relation)
+    assert {result.path: {evidence.symbol for evidence in result.evidence} for result in answer.results} == expected

@@ -58,6 +58,8 @@ class RoutingShape(Shape):
     """The intent needs an operand and the question names none."""
     relation: Relation | None
     """The one kind of use that the question asks for. Where the index knows of none, all uses are listed."""
+    outgoing: bool
+    """The question asks what the operand uses, instead of what uses it."""
     fusion_strategy: Strategy
     fallback_from: Strategy | None
     """The strategy that found nothing before this one was tried."""
@@ -197,6 +199,7 @@ _ROUTING_EXAMPLE: Final[dict[str, Any]] = {
     "operands": ["parse_config"],
     "operand_missing": False,
     "relation": None,
+    "outgoing": False,
     "fusion_strategy": "direct",
     "fallback_from": None,
     "rescored": False,
