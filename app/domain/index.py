@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from app.domain.left_out import LeftOut, notices
+from app.domain.left_out import LeftOut, RulePlace, notices
 
 if TYPE_CHECKING:
     from app.domain.query import Snapshot
@@ -146,13 +146,17 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class FileCoverage:
-    """What became of one path: ``indexed``, ``text_only``, ``skipped`` or ``absent``, and why if not ``indexed``."""
+    """What became of one path: ``indexed``, ``text_only``, ``skipped`` or ``absent``, and why if not ``indexed``.
+
+    ``rule``: of one that is ``ignored``, what decides it.
+    """
 
     path: str
     outcome: str
     reason: str | None
     language: str | None
     path_class: str | None
+    rule: RulePlace | None = None
 
 
 @dataclass(frozen=True, slots=True)

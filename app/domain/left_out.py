@@ -11,6 +11,15 @@ MOST_RULES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
+class RulePlace:
+    """A line of an ignore file that decides about one path."""
+
+    file: str
+    line: int
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
 class IgnoreRule:
     """A line of an ignore file; ``entries`` are the files and folders that it decides."""
 

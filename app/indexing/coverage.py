@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from app.domain.index import CoveragePage, CoverageRequest, FileCoverage
+import asyncio
+from pathlib import Path
+
+import structlog
+
+from app.domain.index import CoveragePage, CoverageRequest, FileCoverage, RepositorySource, SourceKind
+from app.domain.left_out import RulePlace
 from app.domain.query import Position, Scope
-from app.indexing.discover import PathGlobs
+from app.indexing.discover import PathGlobs, ignoring_rule
+from app.indexing.git_tree import GitFailed
+from app.indexing.refresh import refuse_moved
 from app.ports import CoverageStore, RepositoryStore, SnapshotStore
 from app.search import cursor as cursors
+
+_log = structlog.get_logger(__name__)
 
 
 class CoverageService:
@@ -39,7 +49,20 @@ class CoverageService:
         return await self._snapshots.resolve_pinned(at.generations), at.after.path if at.after else None
 
     async def _absent(self, repository: str, path: str) -> FileCoverage:
-        """A path that no run met: the globs leave it out, or it is not in the tree, or an ignore rule hides it."""
+        """A path that no run met: the globs leave it out, an ignore rule does, or it is not in the tree."""
         source = (await self._repositories.get(repository)).source
-        selected = PathGlobs(source.include, source.exclude).select(path.encode("utf-8", "surrogatepass"))
-        return FileCoverage(path, "absent", "not_in_revision_or_ignored" if selected else "excluded", None, None)
+        if not PathGlobs(source.include, source.exclude).select(path.encode("utf-8", "surrogatepass")):
+            return FileCoverage(path, "absent", "excluded", None, None)
+        if source.kind is not SourceKind.DIRECTORY:
+            return FileCoverage(path, "absent", "not_in_revision_or_ignored", None, None)
+        try:
+            rule = await asyncio.to_thread(_rule, source, path)
+        except (OSError, GitFailed) as error:
+            _log.warning("ignore_rules_not_read", repository=repository, error=str(error))
+            return FileCoverage(path, "absent", "not_in_revision_or_ignored", None, None)
+        return FileCoverage(path, "absent", "ignored" if rule else "not_in_tree", None, None, rule)
+
+
+def _rule(source: RepositorySource, path: str) -> RulePlace | None:
+    refuse_moved(Path(source.path))
+    return ignoring_rule(source, path)

@@ -18,9 +18,10 @@ from pathspec import GitIgnoreSpec
 
 from app.domain.analysis import SkippedFile, SourceFile
 from app.domain.index import RepositorySource, SkipReason
-from app.domain.left_out import LeftOut
-from app.indexing.folder_tree import Folder, walk
+from app.domain.left_out import LeftOut, RulePlace
+from app.indexing.folder_tree import Folder, rule_of, walk
 from app.indexing.git_tree import GitFailed, GitTree
+from app.indexing.ignored import place_of
 from app.indexing.seen import Stamp
 
 LONGEST_PATH: Final = 2_000
@@ -94,6 +95,19 @@ def revision(source: RepositorySource) -> str:
     if tree:
         return tree.state(respect_ignore=source.respect_ignore).revision
     return _folder_revision(walk(str(root), respect_ignore=source.respect_ignore))
+
+
+def ignoring_rule(source: RepositorySource, path: str) -> RulePlace | None:
+    """What leaves a path out of a directory's tree, be there such a file or not; None where nothing does.
+
+    Blocking: runs git. Raises FileNotFoundError or NotADirectoryError.
+    """
+    if not source.respect_ignore or any(part in ("", ".", "..") for part in path.split("/")) or "\0" in path:
+        return None
+    root = _directory(source)
+    tree = _git_tree(root)
+    rule = tree.rule_of(os.fsencode(path)) if tree else rule_of(str(root), path)
+    return place_of(rule) if rule else None
 
 
 class PathGlobs:

@@ -73,6 +73,19 @@ def walk(root: str, *, respect_ignore: bool = True) -> Folder:
     return Folder(dict(found), ignored)
 
 
+def rule_of(root: str, path: str) -> Rule | None:
+    """What leaves a file out, or a folder that it is in; the file need not be there."""
+    rules: tuple[_Rule, ...] = ()
+    folder = ""
+    parts = path.split("/")
+    for depth, name in enumerate(parts, 1):
+        rules += _read_rules(root, folder)
+        if rule := _ignored_by(folder + name, depth < len(parts), rules):
+            return rule.place
+        folder += name + "/"
+    return None
+
+
 def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
     """None where it cannot be had; raises FileNotFoundError when the file is gone."""
     try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from app.indexing.ignored import Ignored
+from app.indexing.ignored import Ignored, Rule
 from app.sources.git import GitError, bounded_output, without_secrets
 
 GIT_SECONDS: Final = 300.0
@@ -103,18 +103,30 @@ class GitTree:
         found = Ignored()
         if not state.ignored:
             return found
-        prefix = os.fsdecode(self._run("rev-parse", "--show-prefix").rstrip(b"\n"))
+        prefix = self._prefix()
         names = [path.removeprefix(os.fsencode(prefix)) for path in state.ignored]
-        # Status 1, for "none is ignored", cannot come but when the tree changes at this moment.
-        answer = _split(self._call("check-ignore", "-z", "--verbose", "--stdin", stdin=b"\0".join(names) + b"\0").stdout)
-        rules = {
+        rules = self._rules(names, prefix)
+        for name in names:
+            found.add(name.endswith(b"/"), rules.get(name))
+        return found
+
+    def rule_of(self, path: bytes) -> Rule | None:
+        """What leaves a file out, or a folder that it is in; the file need not be there. None for one that is tracked."""
+        rule = self._rules([path], self._prefix()).get(path)
+        return None if rule is None or rule[2].startswith("!") else rule
+
+    def _prefix(self) -> str:
+        return os.fsdecode(self._run("rev-parse", "--show-prefix").rstrip(b"\n"))
+
+    def _rules(self, paths: Sequence[bytes], prefix: str) -> Mapping[bytes, Rule]:
+        """The last rule that matches each path; a pattern that begins with ``!`` leaves nothing out."""
+        # Status 1 says that none is ignored.
+        answer = _split(self._call("check-ignore", "-z", "--verbose", "--stdin", stdin=b"\0".join(paths) + b"\0").stdout)
+        return {
             path: (_from_root(os.fsdecode(file), prefix), int(line), os.fsdecode(pattern))
             for file, line, pattern, path in zip(*(answer[field::4] for field in range(4)), strict=False)
             if line.isdigit()
         }
-        for name in names:
-            found.add(name.endswith(b"/"), rules.get(name))
-        return found
 
     def commit(self, name: str) -> str:
         """The full id of the commit that a branch, tag or id names; raises GitFailed when there is none."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from app.domain.left_out import MOST_RULES, IgnoreRule, LeftOut
+from app.domain.left_out import MOST_RULES, IgnoreRule, LeftOut, RulePlace
 
 _LONGEST: Final = 200
 """Characters of a pattern or a file's name that are shown: strangers write both."""
@@ -39,6 +39,12 @@ class Ignored:
         most = sorted(self.rules.items(), key=lambda item: (-item[1], item[0]))[:MOST_RULES]
         rules = tuple(IgnoreRule(_shown(file), line, _shown(pattern), entries) for (file, line, pattern), entries in most)
         return LeftOut(self.files, self.folders, rules, excluded, tuple(unmatched_include))
+
+
+def place_of(rule: Rule) -> RulePlace:
+    """A rule as it is shown."""
+    file, line, pattern = rule
+    return RulePlace(_shown(file), line, _shown(pattern))
 
 
 def _shown(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -108,3 +109,40 @@ async def test_the_command_line_says_what_it_leaves_out(client: httpx2.AsyncClie
     assert said[1:] == ["  left out: 2 folders and 2 files by ignore files", f"! {IGNORED}"]
     assert (await run("--no-ignore")).startswith("shop: 4 files indexed")
     assert (await read(client))["respect_ignore"] is False
+
+
+def commit_main(tree: Path) -> None:
+    for command in (["init", "-q"], ["add", "main.py"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "one"]):
+        subprocess.run(["git", *command], cwd=tree, check=True)
+
+
+@pytest.mark.parametrize("git", [False, True])
+async def test_the_rule_that_leaves_a_file_out_is_told(client: httpx2.AsyncClient, bench: Bench, tmp_path: Path, git: bool) -> None:
+    files = {
+        ".gitignore": "# built\nbuild/\n*.log\n!keep.log\n",
+        "src/.gitignore": "secret.*\n",
+        "main.py": "x = 1\n",
+        "keep.log": "kept\n",
+        "src/secret.py": "K = 1\n",
+        "build/out/a.py": "a = 1\n",
+        "vendor/b.py": "b = 1\n",
+    }
+    tree = write_tree(tmp_path / "tree", files)
+    if git:
+        commit_main(tree)
+    await index(client, bench, {"source": {"path": str(tree)}, "exclude": ["vendor/**"]})
+
+    async def why(path: str) -> tuple[str | None, Any]:
+        (file,) = (await client.get("/v1/repositories/shop/coverage", params={"path": path})).json()["files"]
+        return file["reason"], file["rule"]
+
+    assert await why("build/out/a.py") == ("ignored", {"file": ".gitignore", "line": 2, "pattern": "build/"})
+    assert await why("old.log") == ("ignored", {"file": ".gitignore", "line": 3, "pattern": "*.log"})
+    assert await why("src/secret.py") == ("ignored", {"file": "src/.gitignore", "line": 1, "pattern": "secret.*"})
+    assert await why("vendor/b.py") == ("excluded", None)
+    assert await why("src/nowhere.py") == ("not_in_tree", None)
+    assert await why("../main.py") == ("not_in_tree", None)
+    assert await why("keep.log") == ("no_parser", None)
+    assert await why("main.py") == (None, None)
+    tree.rename(tmp_path / "gone")
+    assert await why("old.log") == ("not_in_revision_or_ignored", None)

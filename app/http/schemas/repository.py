@@ -362,14 +362,25 @@ class CoverageParameters(StrictModel):
     """Files on this page."""
 
 
+class RulePlaceShape(Shape):
+    """A line of an ignore file."""
+
+    file: str
+    line: int
+    pattern: str
+
+
 class FileCoverageShape(Shape):
     path: str
     outcome: Literal["indexed", "text_only", "skipped", "absent"]
     """`text_only`: found by its text and meaning, without symbols; `absent`: no index run met it."""
     reason: str | None
-    """Why it is not indexed in full; for an absent one `excluded` by the repository's globs, or `not_in_revision_or_ignored`."""
+    """Why it is not indexed in full; for an absent one `excluded` by the repository's globs, `ignored` by a rule,
+    `not_in_tree`, or, where the tree is not at hand, `not_in_revision_or_ignored`."""
     language: str | None
     path_class: PathClass | None
+    rule: RulePlaceShape | None
+    """Of an ignored path the line that decides it."""
 
 
 class FileCoverageList(Shape):
@@ -386,6 +397,7 @@ class FileCoverageList(Shape):
                             "reason": "binary",
                             "language": None,
                             "path_class": None,
+                            "rule": None,
                         }
                     ],
                     "next_cursor": None,
