@@ -22,6 +22,9 @@ _ROUNDS: Final = 1.5
 """How often the mean time that a place is held somebody may wait, where that is longer than ``wait_ms``: so that twice as many callers
 as places are all served, however long a call takes, and nobody's answer takes more than about twice as long."""
 
+_ROUNDS_OF_FEW: Final = 3.0
+"""The same while no more wait than there are places: their turn is the next one, and only calls that take unusually long keep it away."""
+
 _LONGEST_SECONDS: Final = 1.0
 """How long somebody waits at most, and also while nobody has told yet how long a place is held."""
 
@@ -68,7 +71,8 @@ class Places:
         """Seconds: by how long a place would be held if all were taken, since a burst meets others than those who asked alone."""
         if self._held_when_full is None:
             return max(self._wait_seconds, _LONGEST_SECONDS)
-        return max(self._wait_seconds, min(_ROUNDS * self._held_when_full, _LONGEST_SECONDS))
+        rounds = _ROUNDS_OF_FEW if self._waiting < self._places else _ROUNDS
+        return max(self._wait_seconds, min(rounds * self._held_when_full, _LONGEST_SECONDS))
 
     def check(self) -> None:
         """Raises NoPlace when it is of no use to wait (Little's law: those who wait, by how many are served in a second)."""
@@ -79,9 +83,10 @@ class Places:
     async def place(self) -> AsyncIterator[None]:
         """Hold one place; raises NoPlace."""
         self.check()
+        patience = self.longest_wait
         self._waiting += 1
         try:
-            async with asyncio.timeout(self.longest_wait):
+            async with asyncio.timeout(patience):
                 await self._free.acquire()
         except TimeoutError:
             raise self._refusal() from None
