@@ -14,6 +14,7 @@ from app.domain.code import EdgeKind, ReferenceKind
 from app.domain.query import Intent, Modality, Relation, RetrievalQuery
 from app.domain.ranking import RankedList
 from app.retrievers.files import file_hit, group_by_file, ranked
+from app.retrievers.implicit import implementers
 from app.retrievers.sites import Site, definition_sites, locate
 from app.retrievers.targets import Targets, resolve_targets
 from app.retrievers.traversal import dependents, direct_uses, impact, possible_uses, uses_of
@@ -75,6 +76,7 @@ async def _related(connection: Connection, query: RetrievalQuery, targets: Targe
     """The uses of one kind; none where the index knows of none, and then all uses are better than nothing."""
     kinds = _KINDS[relation]
     uses, complete = await direct_uses(connection, query, targets, kinds.edges)
+    uses += await implementers(connection, query, targets) if relation in (Relation.IMPLEMENTS, Relation.INHERITS) else []
     possible, all_possible = await possible_uses(connection, query, targets) if kinds.references else ([], True)
     return [*uses, *(site for site in possible if site.relation in kinds.references)], complete and all_possible
 

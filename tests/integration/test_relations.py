@@ -93,3 +93,32 @@ async def test_what_something_uses(
     answer = await bench.search(question)
     assert (answer.routing.classification.outgoing, answer.routing.classification.relation) == (True, relation)
     assert {result.path: {evidence.symbol for evidence in result.evidence} for result in answer.results} == expected
+
+
+GO = {
+    "binding/binding.go": "package binding\n\ntype Binding interface {\n\tName() string\n\tBind(any) error\n}\n\n"
+    "type Empty interface{}\n\ntype Both interface {\n\tBinding\n\tExtra()\n}\n",
+    "binding/json.go": 'package binding\n\ntype jsonBinding struct{}\n\nfunc (jsonBinding) Name() string { return "json" }\n',
+    "binding/json_bind.go": "package binding\n\nfunc (b *jsonBinding) Bind(any) error { return nil }\n",
+    "binding/half.go": 'package binding\n\ntype half struct{}\n\nfunc (half) Name() string { return "half" }\n',
+    "other/json.go": "package other\n\ntype jsonBinding struct{}\n\nfunc (jsonBinding) Bind(any) error { return nil }\n",
+    "other/full.py": "class Full:\n    def Name(self): pass\n    def Bind(self, x): pass\n",
+}
+
+
+@pytest.mark.parametrize(
+    "question", ["who implements Binding", "which types implement Binding", "implementations of the interface Binding"]
+)
+async def test_types_that_have_all_methods_of_an_interface_implement_it(bench: Bench, tmp_path: Path, question: str) -> None:
+    await bench.index(write_tree(tmp_path / "tree", GO), "tree")
+    answer = await bench.search(question)
+    told = {
+        (result.path, evidence.symbol, evidence.relation, evidence.edge_class) for result in answer.results for evidence in result.evidence
+    }
+    assert told == {("binding/json.go", "jsonBinding", "implements", "likely"), ("binding/binding.go", "Both", "inherits", "exact")}
+
+
+async def test_everything_would_implement_an_interface_without_methods(bench: Bench, tmp_path: Path) -> None:
+    await bench.index(write_tree(tmp_path / "tree", GO), "tree")
+    answer = await bench.search("who implements Empty")
+    assert not any(evidence.relation == "implements" for result in answer.results for evidence in result.evidence)
