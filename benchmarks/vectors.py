@@ -176,7 +176,7 @@ async def _retriever(store: Store, scope: Scope, questions: Sequence[str]) -> di
 
 def _query(text: str, scope: Scope, filters: Filters) -> RetrievalQuery:
     terms = QueryTerms(single=False, terms={}, words=(), identifiers=(), wholes=frozenset())
-    return RetrievalQuery(text, Classification(Intent.UNDERSTAND_CODE, 0.4, "fallback"), terms, filters, scope, CHUNKS_KEPT, None, 60_000)
+    return RetrievalQuery(text, Classification(Intent.UNDERSTAND_CODE, 0.4, "fallback"), terms, filters, scope, None, 60_000)
 
 
 def _times(milliseconds: Sequence[float]) -> dict[str, float]:

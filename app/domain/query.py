@@ -242,7 +242,7 @@ class Position:
 class RetrievalQuery:
     """What a retriever is handed: the same for all four. ``after``: where a list of every match in path order goes on.
 
-    ``limit`` chunks make a good ranking, ``results`` files were asked for. ``like`` and ``unlike`` are ids of chunks and symbols.
+    ``results`` files were asked for. ``like`` and ``unlike`` are ids of chunks and symbols.
     ``expression`` is what exact search looks for instead of ``literal``, which then holds its words. ``translated`` are words of
     another language.
     """
@@ -252,7 +252,6 @@ class RetrievalQuery:
     terms: QueryTerms
     filters: Filters
     scope: Scope
-    limit: int
     literal: str | None
     deadline_ms: int
     every_match: bool = False

@@ -39,7 +39,7 @@ class CoverageService:
         page = tuple(found[: request.limit])
         last = Position(snapshot.repository_id, page[-1].path) if len(found) > request.limit else None
         left_out = await self._store.left_out(snapshot)
-        return CoveragePage(page, cursors.encode(scope, 0, 0, request, last) if last else None, snapshot, left_out)
+        return CoveragePage(page, cursors.encode(scope, 0, request, last) if last else None, snapshot, left_out)
 
     async def _place(self, request: CoverageRequest) -> tuple[Scope, str | None]:
         """The index to read, and the path behind which the page begins."""

@@ -26,6 +26,8 @@ from app.storage.live_files import LiveFile, LiveFiles, LiveFilesCache, file_of
 from app.storage.pool import Pool
 
 CHUNKS_KEPT: Final = 200
+"""A retriever over-fetches: agreement further down its list still counts. Measured: 60 .926, 100 .929, 200 .932."""
+
 DECAY: Final = 0.5
 BEST_CHUNK: Final = 0.3
 

@@ -131,9 +131,9 @@ def _next_cursor(page: Page) -> str | None:
     """Within this list, or at the part of it that was not read yet."""
     query, end = page.query, page.offset + len(page.presented.results)
     if end < len(page.entries):
-        return cursor.encode(query.scope, end, query.limit, page.request, query.after)
+        return cursor.encode(query.scope, end, page.request, query.after)
     resume = next((ranked.resume for ranked in page.found.gathered.lists.values() if ranked.resume), None)
-    return cursor.encode(query.scope, 0, query.limit, page.request, resume) if resume else None
+    return cursor.encode(query.scope, 0, page.request, resume) if resume else None
 
 
 def _warnings(page: Page, missing: bool, *, last: bool) -> list[Notice]:

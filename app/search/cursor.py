@@ -24,21 +24,17 @@ Paged: TypeAlias = SearchRequest | SymbolsRequest | UsesRequest | CoverageReques
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """``depth`` is how many chunks the retrievers were asked for: another depth could give another order.
-
-    ``after``: the offset counts from there, in a list that is read in path order.
-    """
+    """``after``: the offset counts from there, in a list that is read in path order."""
 
     generations: Mapping[int, int]
     offset: int
-    depth: int
     after: Position | None = None
 
 
-def encode(scope: Scope, offset: int, depth: int, request: Paged, after: Position | None = None) -> str:
+def encode(scope: Scope, offset: int, request: Paged, after: Position | None = None) -> str:
     """The cursor of the page that begins at ``offset``."""
     generations = {str(snapshot.repository_id): snapshot.generation for snapshot in scope.snapshots}
-    data: dict[str, object] = {"g": generations, "o": offset, "d": depth, "q": _digest(request)}
+    data: dict[str, object] = {"g": generations, "o": offset, "q": _digest(request)}
     if after:
         data["a"] = [after.repository_id, after.path, after.results, after.lines, int(after.any_case)]
     return base64.urlsafe_b64encode(json.dumps(data, separators=(",", ":")).encode()).decode().rstrip("=")
@@ -49,7 +45,7 @@ def decode(text: str, request: Paged) -> Cursor:
     try:
         data = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
         generations = {int(key): _number(value) for key, value in data["g"].items()}
-        cursor = Cursor(generations, _number(data["o"]), _number(data["d"]), _position(data.get("a")))
+        cursor = Cursor(generations, _number(data["o"]), _position(data.get("a")))
         digest = data["q"]
     except (binascii.Error, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InvalidRequest("this is not a cursor of this service", field="cursor") from None

@@ -157,7 +157,6 @@ class SearchService:
     ) -> RetrievalQuery:
         exact = classification.intent is Intent.EXACT_MATCH and classification.operands
         literal = parsed.text if parsed.literal else classification.operands[0] if exact else None
-        depth = max(self._profiles.depth_chunks, self._profiles.depth_factor * request.limit)
         subject = literal or _subject(parsed, classification)
         translated = self._translated(parsed, classification, literal)
         lists_sites = literal is not None or classification.intent in (Intent.FIND_REFERENCES, Intent.IMPACT_ANALYSIS)
@@ -172,7 +171,6 @@ class SearchService:
             ),
             filters=parsed.filters,
             scope=scope,
-            limit=min(at.depth, self._profiles.depth_factor * 100) if at else depth,
             literal=literal,
             deadline_ms=self._settings.deadline_of(request.timeout_ms),
             every_match=lists_sites and request.dedupe is Dedupe.NONE,

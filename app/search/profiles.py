@@ -62,8 +62,6 @@ class Profiles:
     tie_order: tuple[Modality, ...]
     direct_confidence: float
     presets: Mapping[Preset, FusionPreset]
-    depth_factor: int
-    depth_chunks: int
     depth_rescored: int
     depth_boosted: int
     boost: BoostProfile
@@ -81,8 +79,6 @@ def load_profiles() -> Profiles:
         tie_order=tuple(Modality(name) for name in data["routing"]["tie_order"]),
         direct_confidence=data["routing"]["direct_confidence"],
         presets={Preset(name): FusionPreset(**row) for name, row in data["presets"].items()},
-        depth_factor=data["depth"]["factor"],
-        depth_chunks=data["depth"]["chunks"],
         depth_rescored=data["depth"]["rescored"],
         depth_boosted=data["depth"]["boosted"],
         boost=BoostProfile(**data["boost"]),

@@ -130,7 +130,7 @@ class SymbolService:
 
 def _next(scope: Scope, offset: int, shown: int, total: int, request: SymbolsRequest | UsesRequest) -> str | None:
     end = offset + shown
-    return cursors.encode(scope, end, 0, request) if shown > 0 and end < total else None
+    return cursors.encode(scope, end, request) if shown > 0 and end < total else None
 
 
 def _since(began: float) -> float:

@@ -175,7 +175,7 @@ class MemorySearch:
 
 def _retrieval(scope: Scope) -> RetrievalQuery:
     terms = QueryTerms(single=False, terms={}, words=(), identifiers=(), wholes=frozenset())
-    return RetrievalQuery("q", Classification(Intent.FIND_REFERENCES, 0.9, "who_calls"), terms, Filters(), scope, 10, None, 1_000)
+    return RetrievalQuery("q", Classification(Intent.FIND_REFERENCES, 0.9, "who_calls"), terms, Filters(), scope, None, 1_000)
 
 
 def snapshot(name: str) -> Snapshot:

@@ -65,7 +65,7 @@ def retrieval_query(
     terms: QueryTerms = TERMS,
 ) -> RetrievalQuery:
     classification = Classification(intent, 0.9, "rule", operands)
-    return RetrievalQuery(text, classification, terms, filters or Filters(), Scope((snapshot(),)), 200, literal, 1_000)
+    return RetrievalQuery(text, classification, terms, filters or Filters(), Scope((snapshot(),)), literal, 1_000)
 
 
 class ListRetriever:

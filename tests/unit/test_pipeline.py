@@ -298,13 +298,6 @@ async def test_quoted_operand_is_the_literal_and_every_match_is_wanted_without_d
     assert asked.every_match
 
 
-@pytest.mark.parametrize("limit", [1, 10, 100])
-async def test_retrievers_over_fetch(limit: int) -> None:
-    fixture = Fixture(UNDERSTAND)
-    await fixture.search(limit=limit)
-    assert fixture.retrievers[TEXT].queries[0].limit == max(200, 5 * limit)
-
-
 async def test_demotion_applies_to_a_single_list_too() -> None:
     tests = hit("tests/a.py", score=1.0, path_class=PathClass.TEST)
     fixture = Fixture(UNDERSTAND, ListRetriever(ranked(TEXT, tests, hit("b.py", score=0.9))))
@@ -392,12 +385,12 @@ async def test_a_cursor_pins_its_generation_and_its_question() -> None:
 
 
 def forged(**changes: object) -> str:
-    return base64.urlsafe_b64encode(json.dumps({"g": {"1": 3}, "o": 0, "d": 200, "q": ""} | changes).encode()).decode()
+    return base64.urlsafe_b64encode(json.dumps({"g": {"1": 3}, "o": 0, "q": ""} | changes).encode()).decode()
 
 
 @pytest.mark.parametrize(
     "cursor",
-    ["x", "....", "é", "bnVsbA", forged(), forged(g=[]), forged(g={"x": 1}), forged(o=-1), forged(o=2**70), forged(o=True), forged(d="1")],
+    ["x", "....", "é", "bnVsbA", forged(), forged(g=[]), forged(g={"x": 1}), forged(o=-1), forged(o=2**70), forged(o=True), forged(o="1")],
 )
 async def test_what_is_no_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
