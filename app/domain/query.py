@@ -62,6 +62,7 @@ class Dedupe(StrEnum):
 class Relation(StrEnum):
     """A kind of use that a question asks for: who inherits from X, and not who uses it in whatever way."""
 
+    CALLS = "calls"
     INHERITS = "inherits"
     IMPLEMENTS = "implements"
     OVERRIDES = "overrides"

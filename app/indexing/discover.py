@@ -102,6 +102,7 @@ def ignoring_rule(source: RepositorySource, path: str) -> RulePlace | None:
 
     Blocking: runs git. Raises FileNotFoundError or NotADirectoryError.
     """
+    path = path.removesuffix("/")
     if not source.respect_ignore or any(part in ("", ".", "..") for part in path.split("/")) or "\0" in path:
         return None
     root = _directory(source)

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
+from pathlib import Path
 from typing import Final
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -80,7 +81,10 @@ def rule_of(root: str, path: str) -> Rule | None:
     parts = path.split("/")
     for depth, name in enumerate(parts, 1):
         rules += _read_rules(root, folder)
-        if rule := _ignored_by(folder + name, depth < len(parts), rules):
+        here = f"{root}/{folder}{name}"
+        if Path(here).is_symlink():  # what is behind it is not in the tree
+            return None
+        if rule := _ignored_by(folder + name, depth < len(parts) or Path(here).is_dir(), rules):
             return rule.place
         folder += name + "/"
     return None
@@ -113,7 +117,12 @@ def _read_rules(root: str, folder: str) -> tuple[_Rule, ...]:
     except OSError:
         return ()
     lines = enumerate(text.split("\n"), 1)
-    return tuple(rule for number, line in lines if (rule := _rule(line.removesuffix("\r"), len(folder), (file, number, line))))
+    plain = ((number, line.removesuffix("\r")) for number, line in lines)
+    return tuple(rule for number, line in plain if (rule := _rule(line, len(folder), (file, number, _as_git_shows(line)))))
+
+
+def _as_git_shows(line: str) -> str:
+    return line if line.endswith("\\ ") else line.rstrip(" ")
 
 
 def _rule(line: str, prefix: int, place: Rule) -> _Rule | None:

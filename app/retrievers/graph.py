@@ -59,6 +59,7 @@ class _Kinds(NamedTuple):
 
 
 _KINDS: Final = {
+    Relation.CALLS: _Kinds(frozenset({EdgeKind.CALLS, EdgeKind.INSTANTIATES}), frozenset({ReferenceKind.CALL})),
     Relation.INHERITS: _Kinds(frozenset({EdgeKind.INHERITS}), frozenset({ReferenceKind.INHERIT})),
     Relation.IMPLEMENTS: _Kinds(frozenset({EdgeKind.INHERITS, EdgeKind.OVERRIDES}), frozenset({ReferenceKind.INHERIT})),
     Relation.OVERRIDES: _Kinds(frozenset({EdgeKind.OVERRIDES})),
@@ -84,7 +85,7 @@ async def _related(connection: Connection, query: RetrievalQuery, targets: Targe
 async def _sites(connection: Connection, query: RetrievalQuery, targets: Targets) -> tuple[Sequence[Site], bool]:
     intent = query.classification.intent
     if intent is Intent.FIND_REFERENCES and query.classification.outgoing:
-        return await uses_of(connection, query, targets, _edges(query.classification.relation)), True
+        return await uses_of(connection, query, targets, _edges(query.classification.relation))
     if intent is Intent.FIND_REFERENCES:
         if (relation := query.classification.relation) is not None:
             related, complete = await _related(connection, query, targets, relation)

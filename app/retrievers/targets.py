@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -9,18 +10,19 @@ from typing import Final
 import asyncpg
 
 from app.domain.code import SymbolKind
-from app.domain.query import RetrievalQuery
+from app.domain.query import Relation, RetrievalQuery
 from app.domain.symbol_id import file_symbol_id
 from app.domain.words import folded
 from app.retrievers.scope import scope_arguments
 from app.storage.engine import Connection
-from app.storage.like import escaped
 
 MOST_TARGETS: Final = 50
 
 _EXTENSIONS: Final = frozenset({"py", "js", "ts", "go", "rs", "c", "h", "rb", "php", "cs", "java", "cpp", "tsx"})
-_FOLDERS: Final = ("/__init__", "/index", "/mod")
+_FOLDER_FILE: Final = "(/(__init__|index|mod))?"
 """Files that stand for their folder."""
+
+_NEVER_OF_MODULES: Final = (Relation.DECORATES, Relation.INSTANTIATES, Relation.OVERRIDES)
 
 CENTRALITY: Final = """
     LEFT JOIN centrality z ON z.repository_id = c.repository_id AND z.branch_id = s.branch_id AND z.symbol_id = c.symbol_id
@@ -52,7 +54,7 @@ BY_FILE: Final = f"""{UNFILTERED_SCOPE}
     SELECT f.repository_id, f.file_id, c.symbol_id, c.name, c.qualified, c.kind, c.name_line, f.path, COALESCE(z.value, 0) AS centrality
     FROM scope s
     JOIN file f ON f.repository_id = s.repository_id AND f.branch_id = s.branch_id AND f.from_gen <= s.generation
-        AND f.to_gen > s.generation AND f.path LIKE ANY($4::text[])
+        AND f.to_gen > s.generation AND f.path ~ $4
     LEFT JOIN symbol c ON c.repository_id = s.repository_id AND c.file_id = f.file_id
     {CENTRALITY}
     ORDER BY f.path, c.ordinal
@@ -94,9 +96,10 @@ class Targets:
 async def resolve_targets(connection: Connection, query: RetrievalQuery) -> Targets:
     """Resolve the operand, or without one the identifiers and words of the question, to symbols."""
     operands = query.classification.operands
-    if operands and (paths := _paths(operands[0])):
-        in_file = await _file_targets(connection, query, paths)
-        if in_file.modules:
+    in_file = Targets((), ())
+    if operands and (place := _place(operands[0])) and query.classification.relation not in _NEVER_OF_MODULES:
+        in_file = await _file_targets(connection, query, place)
+        if in_file.modules and not _may_be_member(operands[0], query.classification.relation):
             return in_file
     names = operands[:1] or tuple(written for written, _ in query.terms.identifiers) or (*query.terms.words, *query.terms.wholes)
     segments = {name: _segments(name) for name in names}
@@ -104,25 +107,27 @@ async def resolve_targets(connection: Connection, query: RetrievalQuery) -> Targ
     candidates = [_target(row) for row in rows]
     chosen = [target for parts in segments.values() for target in _matching(candidates, parts)]
     symbols = tuple(dict.fromkeys(chosen))[:MOST_TARGETS]
-    return Targets(symbols, tuple(sorted({target.name for target in symbols} | {parts[-1] for parts in segments.values()})))
+    bare = tuple(sorted({target.name for target in symbols} | {parts[-1] for parts in segments.values()}))
+    return Targets((*in_file.symbols, *symbols), bare, in_file.modules)
 
 
-def _paths(operand: str) -> list[str]:
-    """LIKE patterns of the files that an operand is the path, or the dotted name, of; none for another name.
-
-    ``Class.method`` is no module, and neither is what has no part before a dot.
-    """
-    if "/" in operand or operand.rpartition(".")[2] in _EXTENSIONS:
-        return _anywhere(escaped(operand.strip("/")))
+def _place(operand: str) -> str:
+    """A pattern of the files that an operand is the path, or the dotted name, of; empty for another name. ``Class.method`` is no module."""
+    if _is_path(operand):
+        return f"(^|/){re.escape(operand.strip('/'))}$"
     parts = operand.split(".")
     if len(parts) < 2 or not all(part.isidentifier() and part == part.lower() for part in parts):
-        return []
-    path = escaped("/".join(parts))
-    return [pattern for ending in ("", *_FOLDERS) for pattern in _anywhere(f"{path}{ending}.%")]
+        return ""
+    return f"(^|/){'/'.join(map(re.escape, parts))}{_FOLDER_FILE}[.][^./]+$"
 
 
-def _anywhere(pattern: str) -> list[str]:
-    return [pattern, f"%/{pattern}"]
+def _is_path(operand: str) -> bool:
+    return "/" in operand or operand.rpartition(".")[2] in _EXTENSIONS
+
+
+def _may_be_member(operand: str, relation: Relation | None) -> bool:
+    """Whether a dotted name may as well be ``object.member``, which nobody imports."""
+    return not _is_path(operand) and operand.count(".") == 1 and relation is not Relation.IMPORTS
 
 
 def _segments(name: str) -> list[str]:
@@ -145,8 +150,8 @@ def _within(target: Target, parent: str) -> bool:
     return parent in target.qualified.split(".")[:-1] or parent == file_name
 
 
-async def _file_targets(connection: Connection, query: RetrievalQuery, paths: Sequence[str]) -> Targets:
-    rows = await connection.fetch(BY_FILE, *scope_arguments(query)[:3], paths)
+async def _file_targets(connection: Connection, query: RetrievalQuery, place: str) -> Targets:
+    rows = await connection.fetch(BY_FILE, *scope_arguments(query)[:3], place)
     targets = tuple(_target(row) for row in rows if row["symbol_id"] is not None)
     modules = tuple(dict.fromkeys((row["repository_id"], file_symbol_id(row["path"])) for row in rows))
     return Targets(targets, (), modules)

@@ -117,16 +117,18 @@ async def dependents(connection: Connection, query: RetrievalQuery, targets: Tar
     return [*uses, *(_used_site(row) for row in used)]
 
 
-async def uses_of(connection: Connection, query: RetrievalQuery, targets: Targets, relations: frozenset[str] | None) -> list[Site]:
-    """What the targets and their members use, where it is defined; of some relations alone, if there are any such."""
+async def uses_of(
+    connection: Connection, query: RetrievalQuery, targets: Targets, relations: frozenset[str] | None
+) -> tuple[list[Site], bool]:
+    """What the targets and their members use, where it is defined, each once; of some relations alone, if there are any such."""
     members = await _members(connection, targets)
     inside = {(target.repository_id, target.symbol_id) for target in targets.symbols} | set(targets.modules)
     inside |= {(repository_id, node.symbol_id) for repository_id, nodes in members.items() for node in nodes}
     keys = sorted(inside)
     rows = await connection.fetch(USED, *scope_arguments(query)[:3], [key[0] for key in keys], [key[1] for key in keys], MOST_SITES)
-    used = [row for row in rows if (row["repository_id"], row["target"]) not in inside]
+    used = [row for row in rows if (row["repository_id"], row["target"]) not in inside] or rows  # recursion is better than nothing
     of_kind = [row for row in used if relations is None or row["kind"] in relations]
-    return [_used_site(row) for row in of_kind or used]
+    return list(dict.fromkeys(_used_site(row) for row in of_kind or used)), len(rows) < MOST_SITES
 
 
 async def impact(connection: Connection, query: RetrievalQuery, targets: Targets, depth: int) -> tuple[list[Site], bool]:

@@ -202,7 +202,8 @@ def _reach(nodes: dict[int, Node], level: Sequence[Step], known: Collection[int]
 
 async def _constructed(connection: Connection, snapshot: Snapshot, frontier: Sequence[Node], nodes: Mapping[int, Node]) -> list[Node]:
     """The classes whose constructors were reached: only who instantiates them is reached through them."""
-    reached = {node.symbol_id: node for node in frontier if node.kind in (None, SymbolKind.CONSTRUCTOR)}
+    whole = (node for node in frontier if node.relations is None)
+    reached = {node.symbol_id: node for node in whole if node.kind in (None, SymbolKind.CONSTRUCTOR)}
     rows = await connection.fetch(CONSTRUCTED, *place_of(snapshot), list(reached)) if reached else []
     found = []
     for row in rows:

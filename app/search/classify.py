@@ -119,15 +119,22 @@ class Classifier:
             line = query[excerpt.start : excerpt.start + len(excerpt.text)]
             names = tuple(dict.fromkeys((*operand.names, *self._operands.mentioned(line))))
             return Classification(rule.intent, confidence, rule.name, names)
-        relation = self._relation(excerpt.text, start, end) if rule.intent is Intent.FIND_REFERENCES and operand.names else None
+        relation = (
+            self._relation(excerpt.text, start, end, outgoing=rule.outgoing)
+            if rule.intent is Intent.FIND_REFERENCES and operand.names
+            else None
+        )
         missing = not operand.names
         return Classification(rule.intent, confidence, rule.name, operand.names, missing, relation, rule.outgoing)
 
-    def _relation(self, text: str, start: int, end: int) -> Relation | None:
-        """The one kind of use that the words around the operand ask for; None where they ask for several or for any."""
+    def _relation(self, text: str, start: int, end: int, *, outgoing: bool) -> Relation | None:
+        """The one kind of use that the words around the operand ask for; None where they ask for several or for any.
+
+        Who calls a function is also who hands it on.
+        """
         words = f"{text[:start]} {text[end:]}" if start >= 0 else text
         said = [relation for relation, patterns in self.tables.relations.items() if any(p.compiled.search(words) for p in patterns)]
-        return said[0] if len(said) == 1 else None
+        return said[0] if len(said) == 1 and (outgoing or said[0] is not Relation.CALLS) else None
 
 
 class _PatternSet:

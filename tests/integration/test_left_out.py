@@ -144,5 +144,10 @@ async def test_the_rule_that_leaves_a_file_out_is_told(client: httpx2.AsyncClien
     assert await why("../main.py") == ("not_in_tree", None)
     assert await why("keep.log") == ("no_parser", None)
     assert await why("main.py") == (None, None)
+    assert (await why("build"))[0] == "ignored"
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / ".gitignore").write_text("passwords\n")
+    (tree / "link").symlink_to(tmp_path / "elsewhere")
+    assert await why("link/passwords") == ("not_in_tree", None)
     tree.rename(tmp_path / "gone")
     assert await why("old.log") == ("not_in_revision_or_ignored", None)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.query import Relation
+from app.domain.query import Dedupe, Relation
 from app.domain.ranking import SearchAnswer
 from tests.integration.conftest import Bench, write_tree
 
@@ -76,8 +76,8 @@ OUTGOING = {
 @pytest.mark.parametrize(
     ("question", "relation", "expected"),
     [
-        ("what does make_circle call", None, {"shop/round.py": {"Circle", "Circle.area"}}),
-        ("callees of Circle.area", None, {"shop/base.py": {"half", "Shape.area"}}),
+        ("what does make_circle call", Relation.CALLS, {"shop/round.py": {"Circle", "Circle.area"}}),
+        ("callees of Circle.area", Relation.CALLS, {"shop/base.py": {"half"}}),
         ("base classes of Circle", Relation.INHERITS, {"shop/base.py": {"Shape"}}),
         ("what does Circle depend on", None, {"shop/base.py": {"Shape", "half", "Shape.area"}}),
         ("what does shop.round import", Relation.IMPORTS, {"shop/base.py": {"Shape", "half"}}),
@@ -122,3 +122,50 @@ async def test_everything_would_implement_an_interface_without_methods(bench: Be
     await bench.index(write_tree(tmp_path / "tree", GO), "tree")
     answer = await bench.search("who implements Empty")
     assert not any(evidence.relation == "implements" for result in answer.results for evidence in result.evidence)
+
+
+CONSTRUCTED = {
+    "geo/shape.py": "class Shape:\n    def __init__(self, n):\n        self.n = n\n",
+    "geo/square.py": "from geo.shape import Shape\n\n\nclass Square(Shape):\n    pass\n",
+    "geo/main.py": "from geo.shape import Shape\n\n\ndef run_it():\n    return Shape(1)\n",
+    "geo/shape.test.py": "def helper():\n    pass\n",
+    "Animal.java": "public class Animal {\n    public Animal(int n) {}\n}\n",
+    "Dog.java": "public class Dog extends Animal {\n    public Dog() { super(1); }\n}\n",
+    "Zoo.java": "public class Zoo {\n    Animal first() { return new Animal(2); }\n}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("who imports geo.shape", {"geo/square.py": {"imports"}, "geo/main.py": {"imports"}}),
+        ("which classes inherit from geo.shape", {"geo/square.py": {"inherits"}}),
+        ("subclasses of Shape", {"geo/square.py": {"inherits"}}),
+        ("subclasses of Animal", {"Dog.java": {"inherits"}}),
+    ],
+)
+async def test_who_constructs_a_class_is_not_asked_for(bench: Bench, tmp_path: Path, question: str, expected: dict[str, set[str]]) -> None:
+    await bench.index(write_tree(tmp_path / "tree", CONSTRUCTED), "tree")
+    assert found(await bench.search(question)) == expected
+
+
+MEMBERS = {
+    "app/__init__.py": "",
+    "app/route.py": "def go():\n    pass\n",
+    "user.py": "import app.route\n\napp.route.go()\n",
+    "main.py": "from web import App\n\napp = App()\n\n\n@app.route('/')\ndef index():\n    pass\n",
+    "web.py": "class App:\n    def route(self, path):\n        return keep\n\n\ndef recur(n):\n    return recur(n - 1)\n",
+}
+
+
+async def test_a_member_of_an_object_is_not_the_module_of_that_name(bench: Bench, tmp_path: Path) -> None:
+    await bench.index(write_tree(tmp_path / "tree", MEMBERS), "tree")
+    assert set(found(await bench.search("functions decorated with app.route"))) == {"main.py"}
+    assert set(found(await bench.search("who imports app.route"))) == {"user.py"}
+    assert {"main.py", "user.py"} <= set(found(await bench.search("who uses app.route")))
+
+
+async def test_what_calls_itself_is_told(bench: Bench, tmp_path: Path) -> None:
+    await bench.index(write_tree(tmp_path / "tree", MEMBERS | {"web.py": MEMBERS["web.py"].replace("recur", "recur_it")}), "tree")
+    answer = await bench.search("what does recur_it call", dedupe=Dedupe.NONE)
+    assert [(evidence.symbol, evidence.line) for result in answer.results for evidence in result.evidence] == [("recur_it", 6)]

@@ -191,3 +191,47 @@ def test_any_text_after_a_question_is_classified(question: object, tail: str) ->
 )
 def test_the_kind_of_use_that_is_asked_for(question: str, relation: Relation | None) -> None:
     assert classify(question).relation is relation
+
+
+@pytest.mark.parametrize(
+    ("question", "operand", "relation"),
+    [
+        ("which functions are called by Session.send", "Session.send", Relation.CALLS),
+        ("what is called by Session.send", "Session.send", Relation.CALLS),
+        ("what methods does Group override", "Group", Relation.OVERRIDES),
+        ("what does flask.app import", "flask.app", Relation.IMPORTS),
+        ("parents of BaseCommand", "BaseCommand", Relation.INHERITS),
+        ("dependencies of TokenBucket", "TokenBucket", None),
+    ],
+)
+def test_what_something_uses(question: str, operand: str, relation: Relation | None) -> None:
+    found = classify(question)
+    assert (found.intent, found.outgoing, found.operands[:1], found.relation) == (Intent.FIND_REFERENCES, True, (operand,), relation)
+    assert found.confidence >= DIRECT
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which environment variables does Flask use",
+        "which library do we use",
+        "what does this function return",
+        "what does everyone use",
+        "base class for all exceptions",
+        "dependencies of package.json",
+        "dependencies of the project",
+        "functions called by the user",
+        "what does authentication use",
+        "who uses TokenBucket",
+    ],
+)
+def test_an_ordinary_question_does_not_go_straight_to_what_something_uses(question: str) -> None:
+    found = classify(question)
+    assert not found.outgoing or found.confidence < DIRECT
+
+
+@pytest.mark.parametrize("question", ["children of BaseCommand", "child classes of BaseCommand", "hvem overskriver Command.invoke"])
+def test_words_for_subclasses_and_overrides(question: str) -> None:
+    found = classify(question)
+    assert found.intent is Intent.FIND_REFERENCES
+    assert found.relation in (Relation.INHERITS, Relation.OVERRIDES)
