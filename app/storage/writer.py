@@ -50,14 +50,13 @@ COVERAGE = """
 """
 
 OTHER_LINKS = """
-    SELECT EXISTS (
-        SELECT FROM edge e
-        WHERE repository_id = $1 AND branch_id = $2 AND file_id = ANY($4::int[]) AND (from_gen = $3 OR to_gen = $3)
-          AND NOT EXISTS (SELECT FROM external x WHERE x.repository_id = e.repository_id AND x.symbol_id = e.target)
-        GROUP BY source, target
-        HAVING sum(CASE from_gen WHEN $3 THEN 1 ELSE -1 END) <> 0
-    )
+    SELECT DISTINCT target
+    FROM edge
+    WHERE repository_id = $1 AND branch_id = $2 AND file_id = ANY($4::int[]) AND (from_gen = $3 OR to_gen = $3)
+    GROUP BY source, target
+    HAVING sum(CASE from_gen WHEN $3 THEN 1 ELSE -1 END) <> 0
 """
+EXTERNALS_AMONG = "SELECT count(*) FROM external WHERE repository_id = $1 AND symbol_id = ANY($2::bigint[])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +270,12 @@ class IndexWriter:
     async def has_other_links(self, file_ids: Iterable[int]) -> bool:
         """Whether what the edges of these files lead from and to differs from the current generation's, repetitions counted.
 
-        Without what leads out of the repository, as in ``edge_ends``.
+        Without what leads out of the repository, and that in a statement of its own, as in ``edge_ends``.
         """
-        other: bool = await self._connection.fetchval(OTHER_LINKS, self._repository_id, self._branch_id, self.next_gen, list(file_ids))
-        return other
+        rows = await self._connection.fetch(OTHER_LINKS, self._repository_id, self._branch_id, self.next_gen, list(file_ids))
+        targets = [row["target"] for row in rows]
+        outside: int = await self._connection.fetchval(EXTERNALS_AMONG, self._repository_id, targets) if targets else 0
+        return len(targets) > outside
 
     async def edge_ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Sources and targets of every edge of the next generation but those that lead out of the repository.
