@@ -12,7 +12,7 @@ MOST_RULES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class RulePlace:
-    """A line of an ignore file that decides about one path."""
+    """A line of an ignore file."""
 
     file: str
     line: int
@@ -20,12 +20,9 @@ class RulePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class IgnoreRule:
-    """A line of an ignore file; ``entries`` are the files and folders that it decides."""
+class IgnoreRule(RulePlace):
+    """``entries`` are the files and folders that it decides."""
 
-    file: str
-    line: int
-    pattern: str
     entries: int
 
 

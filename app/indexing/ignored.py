@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Final, TypeAlias
 
 from app.domain.left_out import MOST_RULES, IgnoreRule, LeftOut, RulePlace
@@ -37,7 +37,7 @@ class Ignored:
     def left_out(self, excluded: int, unmatched_include: Sequence[str]) -> LeftOut:
         """Together with what globs leave out."""
         most = sorted(self.rules.items(), key=lambda item: (-item[1], item[0]))[:MOST_RULES]
-        rules = tuple(IgnoreRule(_shown(file), line, _shown(pattern), entries) for (file, line, pattern), entries in most)
+        rules = tuple(IgnoreRule(**asdict(place_of(rule)), entries=entries) for rule, entries in most)
         return LeftOut(self.files, self.folders, rules, excluded, tuple(unmatched_include))
 
 

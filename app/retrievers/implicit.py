@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from app.domain.code import EdgeClass, SymbolKind
-from app.domain.query import RetrievalQuery
+from app.domain.query import Relation, RetrievalQuery
 from app.retrievers.scope import scope_arguments
 from app.retrievers.sites import Site
 from app.retrievers.targets import CENTRALITY, UNFILTERED_SCOPE, Targets
@@ -13,8 +13,6 @@ from app.storage.engine import Connection
 
 LANGUAGES: Final = ("go",)
 """In which no type names the interfaces that it implements (The Go Programming Language Specification, "Implementing an interface")."""
-
-IMPLEMENTS: Final = "implements"
 
 MOST_TYPES: Final = 500
 
@@ -64,6 +62,8 @@ async def implementers(connection: Connection, query: RetrievalQuery, targets: T
         list(LANGUAGES),
     )
     return [
-        Site(row["repository_id"], row["file_id"], row["line"], IMPLEMENTS, EdgeClass.LIKELY, 1, row["centrality"], row["qualified"])
+        Site(
+            row["repository_id"], row["file_id"], row["line"], Relation.IMPLEMENTS, EdgeClass.LIKELY, 1, row["centrality"], row["qualified"]
+        )
         for row in rows
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from app.retrievers.required import AllOf, Atom, Condition, InOrder
-from app.storage.like import escaped
+from app.storage.like import containing
 from app.storage.tables import ODD_CASE
 
 MOST_CONDITIONS: Final = 3
@@ -18,11 +18,6 @@ MOST_CONDITIONS: Final = 3
 _PADDING_BEFORE: Final = 2
 _TRIGRAM: Final = 3
 _LAST_CERTAIN_LETTER: Final = "\uffff"
-
-
-def like_pattern(*literals: str) -> str:
-    """A LIKE pattern that matches texts containing exactly these strings, one behind the other."""
-    return "%" + "%".join(map(escaped, literals)) + "%"
 
 
 def has_trigram(literal: str) -> bool:
@@ -89,7 +84,7 @@ def to_sql(condition: Condition, column: str, first_parameter: int) -> tuple[str
     def render(part: Condition) -> str:
         if isinstance(part, Atom | InOrder):
             atoms = (part,) if isinstance(part, Atom) else part.parts
-            values.append(like_pattern(*(atom.text for atom in atoms)))
+            values.append(containing(*(atom.text for atom in atoms)))
             return f"{column} {'ILIKE' if atoms[0].any_case else 'LIKE'} ${first_parameter + len(values) - 1}"
         if not part.parts:
             return "true" if isinstance(part, AllOf) else "false"

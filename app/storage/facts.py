@@ -11,7 +11,7 @@ import asyncpg
 from app.domain.code import Import, Reference, ReferenceKind, Symbol, SymbolKind
 from app.domain.facts import FileFacts
 from app.storage.engine import Connection
-from app.storage.like import escaped
+from app.storage.like import containing
 from app.storage.packed import unpack
 
 _SYMBOLS = "file_id, symbol_id, name, qualified, kind, start_line, end_line, name_line, signature, exported, container"
@@ -136,7 +136,7 @@ class FactReader:
         if len(wanted) > FEW_NAMES:
             rows = await self._connection.fetch(USING_NAMES, *self._key, wanted)
         else:
-            patterns = [f"%{escaped(name)}%" for name in wanted]
+            patterns = [containing(name) for name in wanted]
             rows = await self._connection.fetch(USING_FEW_NAMES, *self._key, wanted, patterns)
         return {row["file_id"] for row in rows}
 

@@ -4,7 +4,8 @@ import pytest
 import re2
 
 from app.retrievers.required import ALWAYS, NEVER, AllOf, AnyOf, Atom, InOrder, pattern_condition
-from app.retrievers.trigrams import has_trigram, is_indexed, like_pattern, to_sql, worth_asking
+from app.retrievers.trigrams import has_trigram, is_indexed, to_sql, worth_asking
+from app.storage.like import containing
 from app.storage.tables import ODD_CASE
 
 
@@ -19,7 +20,7 @@ def test_no_trigram(literal: str) -> None:
 
 
 def test_wildcards_of_like_are_escaped() -> None:
-    assert like_pattern(r"100%_\d") == r"%100\%\_\\d%"
+    assert containing(r"100%_\d") == r"%100\%\_\\d%"
 
 
 @pytest.mark.parametrize(

@@ -113,10 +113,15 @@ class IndexBody(JsonModel):
     """Bulk runs wait for those that somebody waits for."""
 
 
-class IgnoreRuleShape(Shape):
+class RulePlaceShape(Shape):
+    """A line of an ignore file."""
+
     file: str
     line: int
     pattern: str
+
+
+class IgnoreRuleShape(RulePlaceShape):
     entries: int
     """Files and folders that this line leaves out."""
 
@@ -360,14 +365,6 @@ class CoverageParameters(StrictModel):
     """`next_cursor` of the page before."""
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
     """Files on this page."""
-
-
-class RulePlaceShape(Shape):
-    """A line of an ignore file."""
-
-    file: str
-    line: int
-    pattern: str
 
 
 class FileCoverageShape(Shape):
